@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use petasos_contract::context::CheckContext;
 use petasos_contract::event::Event;
 use petasos_contract::message::Message;
 use petasos_contract::model::ModelError;
 use petasos_contract::reply::{Cost, Usage};
 use petasos_contract::{CallContext, Provenance, SessionId};
+use petasos_runtime::definitions::Wanted;
 use petasos_store::{Amend, LoadedRow, StoreError, WaitingCalls};
 
 use crate::compress::{self, Bench, Compressed, Compressor};
@@ -19,6 +21,7 @@ use crate::seat::LoopSeat;
 use crate::steer::Inbox;
 use crate::todo::TodoList;
 use crate::transcript::Transcript;
+use crate::turn::Closing;
 
 /// Why a turn could not be carried through. What is stored is valid in any case.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -82,6 +85,8 @@ pub struct TurnEnd {
     pub usage: Usage,
     /// What its own requests cost.
     pub cost_usd: f64,
+    /// The last reply ran into the limit of its length.
+    pub cut_off: bool,
 }
 
 /// One conversation.
@@ -96,6 +101,8 @@ pub struct Agent {
     pub(crate) turns: u64,
     /// Whose words it took in. A subagent shares its parent's.
     pub(crate) words: Arc<dyn Provenance>,
+    /// What is stored together with the end of a turn.
+    pub(crate) closing: Option<Arc<dyn Closing>>,
     /// How long somebody else who works on the conversation is waited for.
     patience: Duration,
 }
@@ -155,9 +162,24 @@ impl Agent {
             delegated: Arc::default(),
         });
         let compressor = Compressor::new(&choice);
-        let words = crate::provenance::recalled(transcript.rows());
-        let patience = PATIENCE;
-        Self { engine, choice, transcript, system, seat, compressor, turns: 0, words, patience }
+        let words = crate::provenance::recalled(transcript.rows(), &seat.memory);
+        Self {
+            engine,
+            choice,
+            transcript,
+            system,
+            seat,
+            compressor,
+            turns: 0,
+            words,
+            closing: None,
+            patience: PATIENCE,
+        }
+    }
+
+    /// From now on this says what is stored together with the end of a turn.
+    pub fn close_with(&mut self, closing: Option<Arc<dyn Closing>>) {
+        self.closing = closing;
     }
 
     /// Goes along with a conversation that somebody else is at work on: it is read as it is. What
@@ -218,6 +240,21 @@ impl Agent {
     /// What is chosen; another model takes effect with the next turn.
     pub fn choice_mut(&mut self) -> &mut Choice {
         &mut self.choice
+    }
+
+    /// Whether a tool is among those that it has now.
+    pub async fn is_offered(&self, tool: &str, cx: &CallContext) -> bool {
+        let wanted =
+            Wanted { selection: self.choice.selection.clone(), context_tokens: None, whole: true };
+        let check = CheckContext {
+            surface: self.choice.surface,
+            attended: cx.attended,
+            session: cx.origin().clone(),
+            settings: Arc::clone(&cx.settings),
+            ports: Arc::clone(&self.engine.ports),
+        };
+        let defined = self.engine.catalogue.define(&wanted, &check).await;
+        cx.grant.allows(tool) && defined.granted().iter().any(|name| name.as_str() == tool)
     }
 
     /// Summarises now, whatever the size; the focus says what matters most.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use petasos_contract::message::Message;
 use petasos_contract::model::Reason;
 use petasos_contract::{CallContext, Settings, event::Event};
 use petasos_store::{Seq, StoreError, Stored, Swap};
@@ -245,6 +246,7 @@ impl Compressor {
         let middle = rows.get(head..tail).unwrap_or_default();
         if (enough && focus.is_none()) || (middle.is_empty() && after < before) {
             transcript.swap(pruned).await?;
+            take_back(engine, transcript);
             return Ok(Compressed { before, after, how: "old tool results were shortened" });
         }
         if middle.is_empty() {
@@ -269,10 +271,28 @@ impl Compressor {
         swaps.retain(|swap| !swap.hidden.iter().any(|seq| hidden.contains(seq)));
         swaps.push(Swap { hidden, shown: Some(shown) });
         transcript.swap(swaps).await?;
+        take_back(engine, transcript);
         // The beginning is part of the summary from now on.
         self.protect_first = 0;
         Ok(Compressed { before, after: transcript.tokens(), how })
     }
+}
+
+/// A skill whose text is no longer in the conversation is no longer in use: what it lent to commands
+/// is taken back. Its text names its folder; a summary of it does not count.
+pub(crate) fn take_back(engine: &Engine, transcript: &Transcript) {
+    let Some(terminal) = &engine.ports.terminal else { return };
+    let in_use = |folder: &str| {
+        transcript.rows().iter().filter(|row| row.stored.note.is_none()).any(|row| {
+            let said = match &row.stored.message {
+                Message::User { content } => content.text(),
+                Message::Tool(result) => result.content.text(),
+                Message::Assistant(_) => return false,
+            };
+            row.stored.sent.as_ref().unwrap_or(&said).contains(folder)
+        })
+    };
+    terminal.take_back(transcript.session(), &in_use);
 }
 
 /// A share of a number of tokens.

@@ -5,6 +5,8 @@
 //! stay whole; whoever does not end in time is dropped and repaired on the next load.
 
 mod approver;
+mod card;
+mod report;
 mod revive;
 
 use std::collections::BTreeSet;
@@ -16,17 +18,19 @@ use parking_lot::Mutex;
 use petasos_contract::context::{Grant, Phase, Principal};
 use petasos_contract::event::{Event, EventSink, Subscriber};
 use petasos_contract::model::Role;
-use petasos_contract::reply::Usage;
 use petasos_contract::wait::Owned;
 use petasos_contract::{BoxFuture, CallContext, SessionId, TaskId, ToolName};
 use petasos_runtime::toolsets::{SUBAGENT_BLOCKED, Selection};
 use petasos_store::{Lineage, NewSession};
-use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 pub use self::approver::ForSubagents;
+use self::card::Dealt;
+pub(crate) use self::card::is_carded;
+use self::report::cut;
+pub use self::report::{Report, Tokens, Trace};
 use self::revive::{Seated, Unheard};
 use crate::agent::{Agent, Outcome, TurnEnd, TurnError};
 use crate::budget::number;
@@ -52,54 +56,6 @@ pub struct Task {
     pub orchestrator: bool,
     /// Another agent program that does it, by its name in the configuration.
     pub agent: Option<String>,
-}
-
-/// What came of it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Report {
-    /// Its place among the tasks.
-    pub task_index: usize,
-    /// `completed`, `failed`, `interrupted` or `timeout`.
-    pub status: &'static str,
-    /// What the child says.
-    pub summary: String,
-    /// How many requests it made.
-    pub api_calls: u32,
-    /// How long it took.
-    pub duration_seconds: f64,
-    /// Its model, when another one was chosen.
-    pub model: Option<String>,
-    /// How its turn ended.
-    pub exit_reason: String,
-    /// What it read and wrote.
-    pub tokens: Tokens,
-    /// The tools it used.
-    pub tool_trace: Vec<Trace>,
-    /// Why it failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-    /// Its conversation, which `session_search` can open.
-    pub session_id: Option<String>,
-    #[serde(skip)]
-    usage: Usage,
-}
-
-/// Tokens of a child.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Tokens {
-    /// Read.
-    pub input: u64,
-    /// Written.
-    pub output: u64,
-}
-
-/// A tool that a child used.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Trace {
-    /// Which.
-    pub tool: String,
-    /// How it ended.
-    pub status: String,
 }
 
 /// Those who work for one agent.
@@ -221,13 +177,17 @@ impl Delegation {
         let room =
             (window.saturating_mul(4) / 2 / batch).clamp(SUMMARY_CHARS_MIN, SUMMARY_CHARS_MAX);
         let mut reports = Vec::with_capacity(batch);
+        let (carded, tag) = (is_carded(&seat.engine, cx), revive::tag());
         for (index, Assignment { task, session, begun }) in given.into_iter().enumerate() {
             let mut choice = self.choice(seat, &task, cx);
-            choice.new.id = session;
+            // A card names the conversation that works on it.
+            let named = || carded.then(|| revive::child_session(&seat.session, &tag, index));
+            choice.new.id = session.or_else(named);
             let child = Child {
                 engine: Arc::clone(&seat.engine),
                 choice,
                 begun,
+                carded,
                 cx: child_context(&task, cx, cancel, self.depth_max()),
                 parent: seat.session.clone(),
                 room,
@@ -332,10 +292,30 @@ struct Child {
     index: usize,
     /// An earlier program began it.
     begun: bool,
+    /// It is a card of the board.
+    carded: bool,
 }
 
 impl Child {
+    /// Works, with a card of the board where there is one.
     async fn work(self, task: &Task) -> Report {
+        let card = match self.deal(task).await {
+            Dealt::Without => return self.alone(task).await,
+            Dealt::Elsewhere(report) => return *report,
+            Dealt::Ours(card) => card,
+        };
+        let said = task.context.as_deref().map(|context| format!("{context}\n\n"));
+        let context = Some(format!("{}{}", said.unwrap_or_default(), card.words()));
+        let told = Task { context, ..task.clone() };
+        let (mut report, is_lost) = card.worked(&self.cx.cancel, self.alone(&told)).await;
+        if is_lost {
+            report.error = Some("its card was taken away, so that it was ended".to_owned());
+        }
+        card.settle(&mut report, &self.cx.settings).await;
+        report
+    }
+
+    async fn alone(&self, task: &Task) -> Report {
         let started = Instant::now();
         if let Some(agent) = &task.agent {
             return self.hand_over(agent, task, started).await;
@@ -451,40 +431,10 @@ impl Child {
             tool_trace: end.tools.iter().map(trace).collect(),
             error: None,
             session_id: None,
+            card: None,
             usage: end.usage,
         }
     }
-}
-
-impl Report {
-    fn failed(task_index: usize, why: &str) -> Self {
-        Self {
-            task_index,
-            status: "failed",
-            summary: String::new(),
-            api_calls: 0,
-            duration_seconds: 0.0,
-            model: None,
-            exit_reason: "failed".to_owned(),
-            tokens: Tokens::default(),
-            tool_trace: Vec::new(),
-            error: Some(why.to_owned()),
-            session_id: None,
-            usage: Usage::default(),
-        }
-    }
-}
-
-/// The beginning and the end of a long text; the whole is in the child's conversation.
-fn cut(text: &str, most: usize) -> String {
-    let count = text.chars().count();
-    if count <= most {
-        return text.to_owned();
-    }
-    let head: String = text.chars().take(most * 3 / 4).collect();
-    let tail: String = text.chars().skip(count - most / 4).collect();
-    let left_out = count - most;
-    format!("{head}\n[… {left_out} characters left out; open the session for all …]\n{tail}")
 }
 
 /// Marks events as a child's.

@@ -17,6 +17,7 @@
 //! | `result_view` | what people are shown of a result |
 //! | `moments` | what hooks are told of a conversation |
 //! | `delegate` | agents that work for this one |
+//! | `embedded`, `provenance` | texts inside a message, and whose words a conversation took in |
 //! | `seat`, `loop_tools` | the loop's own state, and the tools that work on it |
 //! | `todo`, `memory`, `threat` | tasks, notes, and text that gives orders |
 //! | `scripted`, `demo` | a model that says what it was told, and what it says in the demo |
@@ -28,6 +29,7 @@ pub mod budget;
 pub mod compress;
 pub mod delegate;
 pub mod demo;
+pub mod embedded;
 pub mod engine;
 pub mod history;
 mod journal;
@@ -59,4 +61,4 @@ pub use loop_tools::LOOP_TOOLS;
 pub use prompt::context_files;
 pub use scripted::{Act, Scripted};
 pub use steer::{Inbox, Switch};
-pub use turn::Input;
+pub use turn::{Closing, INTERRUPTED, Input};

@@ -4,6 +4,8 @@
 //! file's lock, reads again, checks everything and replaces the file in one step, or changes
 //! nothing. What looks like orders is refused on the way in and left out of the prompt.
 
+pub mod pending;
+
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -11,6 +13,7 @@ use std::time::Duration;
 
 use petasos_contract::id::UserId;
 use petasos_contract::{Address, Settings};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::threat;
@@ -20,7 +23,8 @@ const SEPARATOR: &str = "\n§\n";
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// Which notes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Target {
     /// The agent's own.
     Memory,
@@ -29,7 +33,8 @@ pub enum Target {
 }
 
 /// One change.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Change {
     /// A new entry.
     Add(String),
@@ -37,6 +42,37 @@ pub enum Change {
     Replace(String, String),
     /// The entry that has this in it goes.
     Remove(String),
+}
+
+impl Change {
+    /// The same, with whose words they are at the end of what is new.
+    #[must_use]
+    pub fn labelled(self, from: &str) -> Self {
+        let with = |text: String| match place(&text) {
+            None if !from.is_empty() => format!("{} (from {from})", text.trim()),
+            Some(_) | None => text,
+        };
+        match self {
+            Self::Add(text) => Self::Add(with(text)),
+            Self::Replace(old, text) => Self::Replace(old, with(text)),
+            Self::Remove(old) => Self::Remove(old),
+        }
+    }
+
+    /// In one line.
+    pub fn line(&self) -> String {
+        match self {
+            Self::Add(text) => format!("+ {text}"),
+            Self::Replace(old, text) => format!("{old} → {text}"),
+            Self::Remove(old) => format!("- {old}"),
+        }
+    }
+}
+
+/// Whose words an entry holds: `Invoices go to Eve (from news.example)`.
+pub(crate) fn place(entry: &str) -> Option<&str> {
+    let (_, place) = entry.trim().strip_suffix(')')?.rsplit_once(" (from ")?;
+    Some(place)
 }
 
 /// Why nothing was changed.
@@ -48,6 +84,9 @@ pub enum MemoryError {
     /// Several entries have the text.
     #[error("several entries contain `{0}`: quote more of the one that is meant")]
     Ambiguous(String),
+    /// Nothing of the name waits.
+    #[error("no note `{0}` waits: `/memory pending` lists them")]
+    NotWaiting(String),
     /// The text is empty.
     #[error("the text is empty: say what is to be remembered")]
     Empty,
@@ -113,6 +152,10 @@ pub fn notes_of(owner: &Address) -> String {
 #[derive(Debug, Clone)]
 pub struct Memory {
     folder: PathBuf,
+    /// Where changes wait for a person.
+    waiting: PathBuf,
+    /// The chat that they belong to.
+    notes: Option<String>,
     limits: [usize; 2],
     on: [bool; 2],
 }
@@ -127,6 +170,8 @@ impl Memory {
         let on = |key: &str| settings.get(key) != Some(&Value::Bool(false));
         let folder = settings.home().join("memories");
         Self {
+            waiting: settings.home().join("pending/memory"),
+            notes: notes.map(str::to_owned),
             folder: notes.map_or_else(|| folder.clone(), |name| folder.join("chats").join(name)),
             limits: [
                 number("memory.memory_char_limit", 2200),

@@ -52,11 +52,18 @@ impl Agent {
         hooks.additions(&Moment::PreLlmCall(&about)).await
     }
 
-    /// A turn has ended: a reply may be replaced on its way out, then everyone hears of it. Who
-    /// interrupts waits for nobody.
+    /// What hooks put in the place of a reply on its way out.
+    pub(crate) async fn rephrased(&self, text: &str, cx: &CallContext) -> Option<String> {
+        let about = ReplyMoment { cx, model: self.model_name(), text };
+        let moment = Moment::TransformLlmOutput(&about);
+        let asking = self.hooks().replacement(&moment);
+        wait::unless_cancelled(&cx.cancel, wait::LAST_WORDS, asking).await.flatten()
+    }
+
+    /// A turn has ended: everyone hears of it. Who interrupts waits for nobody.
     pub(crate) async fn conclude(
         &self,
-        ended: &mut Result<(Outcome, String), TurnError>,
+        ended: &Result<(Outcome, String), TurnError>,
         said: &str,
         cx: &CallContext,
     ) {
@@ -66,25 +73,20 @@ impl Agent {
 
     async fn tell_end(
         &self,
-        ended: &mut Result<(Outcome, String), TurnError>,
+        ended: &Result<(Outcome, String), TurnError>,
         said: &str,
         cx: &CallContext,
     ) {
         let (hooks, model) = (self.hooks(), self.model_name());
-        if let Ok((Outcome::Replied | Outcome::OutOfBudget, text)) = ended {
-            let about = ReplyMoment { cx, model, text };
-            let replaced = hooks.replacement(&Moment::TransformLlmOutput(&about)).await;
-            if let Some(replaced) = replaced {
-                *text = replaced;
-            }
-            if hooks.wants(HookKind::PostLlmCall) {
-                let history = self.transcript.outgoing();
-                let is_first_turn = self.turns <= 1;
-                let (user_message, history) = (said, history.as_slice());
-                let about =
-                    TurnMoment { cx, model, user_message, history, is_first_turn, sender: None };
-                hooks.observe(&Moment::PostLlmCall(&about, text)).await;
-            }
+        if let Ok((Outcome::Replied | Outcome::OutOfBudget, text)) = ended
+            && hooks.wants(HookKind::PostLlmCall)
+        {
+            let history = self.transcript.outgoing();
+            let is_first_turn = self.turns <= 1;
+            let (user_message, history) = (said, history.as_slice());
+            let about =
+                TurnMoment { cx, model, user_message, history, is_first_turn, sender: None };
+            hooks.observe(&Moment::PostLlmCall(&about, text)).await;
         }
         let outcome = ended.as_ref().ok().map(|(outcome, _)| *outcome);
         let about = RunMoment {

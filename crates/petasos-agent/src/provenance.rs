@@ -6,17 +6,25 @@ use petasos_contract::message::Message;
 use petasos_contract::model::Role;
 use petasos_contract::{CallContext, Provenance};
 use petasos_store::LoadedRow;
-use petasos_taint::Words;
+use petasos_taint::{Words, is_trusted, place_of};
 
 use crate::agent::Agent;
-use crate::memory::Target;
+use crate::embedded::{Piece, pieces};
+use crate::memory::{self, Memory, Target};
 
 /// How a summary says that strangers' words went into it.
 const SUMMARISED: &str = "[From outside: ";
 
-/// What is known of a conversation by its messages.
-pub(crate) fn recalled(rows: &[LoadedRow]) -> Arc<dyn Provenance> {
+/// What is known of a conversation by its messages, and by notes that strangers' words went into.
+pub(crate) fn recalled(rows: &[LoadedRow], memory: &Memory) -> Arc<dyn Provenance> {
     let words = Words::default();
+    for target in [Target::Memory, Target::User] {
+        for entry in memory.entries(target).unwrap_or_default() {
+            if let Some(place) = memory::place(&entry) {
+                words.heard("memory", place, "", &entry);
+            }
+        }
+    }
     for row in rows {
         let noted = row.stored.note.is_some();
         match &row.stored.message {
@@ -26,7 +34,7 @@ pub(crate) fn recalled(rows: &[LoadedRow]) -> Arc<dyn Provenance> {
                     Some((_, places)) => {
                         words.heard("summary of", places.trim_end_matches(']'), "", &text);
                     }
-                    None if !noted => words.said(&text),
+                    None if !noted => took_in(&words, &text, |_| false),
                     None => {}
                 }
             }
@@ -40,6 +48,25 @@ pub(crate) fn recalled(rows: &[LoadedRow]) -> Arc<dyn Provenance> {
         }
     }
     Arc::new(words)
+}
+
+/// A message: what the person wrote is theirs, what strangers wrote is not, and a file of the
+/// person's own is neither.
+fn took_in(words: &dyn Provenance, message: &str, trusted: impl Fn(&str) -> bool) {
+    let pieces = pieces(message);
+    for piece in &pieces {
+        if let Piece::Words(own) = piece {
+            words.said(own);
+        }
+    }
+    for piece in &pieces {
+        if let Piece::Embedded { place, text, foreign: true } = piece {
+            let place = place_of(place);
+            if !trusted(&place) {
+                words.heard("embedded in a message", &place, "", text);
+            }
+        }
+    }
 }
 
 /// The tool whose words a labelled result holds.
@@ -58,8 +85,8 @@ impl Agent {
     /// A person's words are theirs, and their notes are private. What a subagent is told are a
     /// model's words.
     pub(crate) fn note_said(&self, said: &str, cx: &CallContext) {
-        if self.choice.role != Role::Subagent {
-            cx.words.said(said);
+        if !matches!(self.choice.role, Role::Subagent | Role::BackgroundReview) {
+            took_in(cx.words.as_ref(), said, |place| is_trusted(place, &cx.settings));
         }
         for target in [Target::Memory, Target::User] {
             for entry in self.seat.memory.entries(target).unwrap_or_default() {

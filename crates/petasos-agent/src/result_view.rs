@@ -12,6 +12,9 @@ const LINE_CHARS: usize = 300;
 /// Fields whose text is worth showing, in this order.
 const SHOWN_FIELDS: &[&str] = &["error", "output", "summary", "message"];
 
+/// The status of a file that was read again; its message is for the model.
+const UNCHANGED: &str = "unchanged";
+
 /// What is shown of a result.
 pub(crate) fn of(result: &str) -> ResultView {
     let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(result) else {
@@ -20,6 +23,9 @@ pub(crate) fn of(result: &str) -> ResultView {
     let tasks = fields.get("todos").and_then(Value::as_array).map(|all| tasks(all));
     if let Some(tasks) = tasks {
         return ResultView { tasks, ..ResultView::default() };
+    }
+    if fields.get("status").and_then(Value::as_str) == Some(UNCHANGED) {
+        return text("unchanged since the agent last read it");
     }
     let said = |key: &str| fields.get(key).and_then(Value::as_str).filter(|it| !it.is_empty());
     let exit_code = fields.get("exit_code").and_then(Value::as_i64).filter(|code| *code != 0);
@@ -76,6 +82,8 @@ mod tests {
         let task = |text: &str, status: &str| TaskView { text: text.into(), status: status.into() };
         assert_eq!(of(list).tasks, [task("read", "completed"), task("write", "pending")]);
         assert_eq!(of("a\nb\n").lines, 2);
+        let again = r#"{"status":"unchanged","message":"go on with what you have"}"#;
+        assert_eq!(of(again).tail, ["unchanged since the agent last read it"]);
         assert_eq!(of(r#"{"success":true}"#), ResultView::default());
     }
 }

@@ -19,6 +19,7 @@ impl Agent {
         let mut list = TodoList::default();
         list.recall(self.transcript.rows());
         *self.seat.todo.lock() = list;
+        crate::compress::take_back(&self.engine, &self.transcript);
         Ok(())
     }
 

@@ -118,13 +118,29 @@ impl Transcript {
 
     /// Adds messages: durable first, then here. Refused when somebody else went on meanwhile.
     pub async fn add(&mut self, messages: Vec<Stored>) -> Result<(), StoreError> {
-        self.append(messages, None).await
+        self.append(messages, Vec::new()).await
     }
 
-    /// Adds a reply and what it took.
-    pub async fn add_reply(&mut self, reply: Stored, spent: Spent) -> Result<(), StoreError> {
+    /// Adds a message and what is stored beside it, in one step.
+    pub(crate) async fn add_with(
+        &mut self,
+        message: Stored,
+        beside: Option<Row>,
+    ) -> Result<(), StoreError> {
+        self.append(vec![message], beside.into_iter().collect()).await
+    }
+
+    /// Adds a reply, what it took, and what is stored beside it, in one step.
+    pub async fn add_reply(
+        &mut self,
+        reply: Stored,
+        spent: Spent,
+        beside: Option<Row>,
+    ) -> Result<(), StoreError> {
         let spent = Box::new(spent);
-        let added = self.append(vec![reply], Some(Row::Spent(spent.clone()))).await;
+        let mut rows = vec![Row::Spent(spent.clone())];
+        rows.extend(beside);
+        let added = self.append(vec![reply], rows).await;
         match &added {
             // What it took may be stored with it, and must not be counted twice.
             Ok(()) | Err(StoreError::Slow { .. }) => {}
@@ -134,11 +150,7 @@ impl Transcript {
         added
     }
 
-    async fn append(
-        &mut self,
-        messages: Vec<Stored>,
-        beside: Option<Row>,
-    ) -> Result<(), StoreError> {
+    async fn append(&mut self, messages: Vec<Stored>, beside: Vec<Row>) -> Result<(), StoreError> {
         if self.unsure {
             self.catch_up().await?;
         }
@@ -186,7 +198,7 @@ impl Transcript {
     }
 
     /// These calls have ended; their messages follow with the rest of the batch.
-    pub async fn ended(&self, results: &[ToolResult]) -> Result<(), StoreError> {
+    pub async fn note_ended(&self, results: &[ToolResult]) -> Result<(), StoreError> {
         let row = |result: &ToolResult| Row::Ended {
             call: result.id.clone(),
             text: result.content.text().chars().take(JOURNAL_CHARS_MAX).collect(),

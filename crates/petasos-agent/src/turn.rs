@@ -3,6 +3,7 @@
 //! Every message is stored before it is acted on. Whatever ends the turn (a reply, an interrupt,
 //! a failure), what is stored is a valid conversation that can be resumed.
 
+mod ending;
 mod interrupt;
 mod prepare;
 mod request;
@@ -16,13 +17,14 @@ use futures::future::join_all;
 use petasos_contract::call::ToolCall;
 use petasos_contract::event::Event;
 use petasos_contract::message::{Assistant, Content, Message};
-use petasos_contract::model::{Definition, ModelError, Reason, Reply, ToolChoice};
+use petasos_contract::model::{Definition, Finish, ModelError, Reason, Reply, ToolChoice};
 use petasos_contract::reply::Usage;
 use petasos_contract::tool::RoundKind;
 use petasos_contract::{CallContext, ToolName, TurnId, wait};
-use petasos_store::{Amend, Spent, Stored};
+use petasos_store::{Amend, Row, Spent, Stored};
 
-pub(crate) use self::interrupt::INTERRUPTED;
+pub use self::ending::Closing;
+pub use self::interrupt::INTERRUPTED;
 use self::interrupt::Streamed;
 
 use crate::agent::{Agent, Outcome, TurnEnd, TurnError, dollars};
@@ -33,8 +35,6 @@ use crate::{prompt, round, steer, tokens};
 
 /// How often a conversation that does not fit is shortened for one request.
 const SHORTENED_MAX: u32 = 3;
-const FAREWELL: &str = "You have used up the requests of this turn. Do not call any more tools: \
-                        sum up what was done, what was found and what is left to do.";
 
 /// What somebody said.
 #[derive(Debug, Clone)]
@@ -69,6 +69,8 @@ struct Turn {
     verified: u32,
     usage: Usage,
     cost_usd: f64,
+    /// The last reply ran into the limit of its length.
+    cut_off: bool,
     ran: Vec<(String, &'static str)>,
     /// Text that came before the last reply: of a reply in parts, or beside calls.
     earlier: String,
@@ -97,7 +99,7 @@ impl Agent {
             let turn = self.new_turn(input.turn.clone(), cx);
             let said = input.content.text();
             self.open(input, &turn).await?;
-            self.whole_turn(turn, said, started).await
+            Box::pin(self.whole_turn(turn, said, started)).await
         })
         .await
     }
@@ -118,7 +120,7 @@ impl Agent {
             let marked = self.mark_interrupted(&mut turn).await;
             ended = marked.map(|text| (Outcome::Interrupted, text));
         }
-        self.conclude(&mut ended, &said, &turn.cx).await;
+        self.conclude(&ended, &said, &turn.cx).await;
         self.engine.dispatcher.end_turn(&turn.id);
         let delegated = std::mem::take(&mut *self.seat.delegated.lock());
         let usage = turn.usage.plus(&delegated);
@@ -138,8 +140,8 @@ impl Agent {
         let recorded = join_all(self.engine.watchers.iter().map(|watcher| watcher.flush()));
         wait::unless_cancelled(&turn.cx.cancel, wait::LAST_WORDS, recorded).await;
         let (outcome, text) = ended?;
-        let (requests, cost_usd) = (turn.requests, turn.cost_usd);
-        Ok(TurnEnd { outcome, text, requests, tools: turn.ran, usage, cost_usd })
+        let Turn { requests, cost_usd, cut_off, ran: tools, .. } = turn;
+        Ok(TurnEnd { outcome, text, requests, tools, usage, cost_usd, cut_off })
     }
 
     /// From what was said to how it ended.
@@ -209,6 +211,7 @@ impl Agent {
         };
         let spent = self.account(turn, &reply);
         let verdict = turn.patience.judge(&reply);
+        turn.cut_off = reply.finish == Finish::Length && reply.broken.is_none();
         turn.nudge = None;
         if let Some(why) = &reply.broken {
             let next = if verdict == Verdict::Broken { "giving up" } else { "asking it to go on" };
@@ -227,7 +230,7 @@ impl Agent {
             }
             Verdict::GoOn { nudge } => {
                 turn.parts = continued(std::mem::take(&mut turn.parts), reply.message.text());
-                self.store_reply(turn, &reply, reply.message.clone(), spent).await?;
+                self.store_reply(turn, &reply, reply.message.clone(), (spent, None)).await?;
                 if let Some(nudge) = nudge {
                     self.say(nudge, "nudge", turn).await?;
                 }
@@ -240,14 +243,13 @@ impl Agent {
                 };
                 let reuse = !turn.earlier.is_empty() && turn.ran.iter().all(housekeeping);
                 let text = if reuse { turn.earlier.clone() } else { "(empty)".to_owned() };
-                self.close(turn, &text).await?;
-                Ok(Step::End(if reuse { Outcome::Replied } else { Outcome::Halted }, text))
+                let outcome = if reuse { Outcome::Replied } else { Outcome::Halted };
+                self.close(turn, outcome, text).await
             }
             Verdict::Cut => {
                 let text = "I stopped: every reply was cut off before its call was complete. \
                             Raise `model.max_tokens`, or ask for less at a time.";
-                self.close(turn, text).await?;
-                Ok(Step::End(Outcome::Halted, text.to_owned()))
+                self.close(turn, Outcome::Halted, text.to_owned()).await
             }
             Verdict::Broken => {
                 let why = reply.broken.as_deref().unwrap_or_default();
@@ -260,9 +262,7 @@ impl Agent {
                 let said = reply.message.text().trim();
                 let text =
                     if said.is_empty() { "The provider's filter stopped the reply." } else { said };
-                let text = text.to_owned();
-                self.close(turn, &text).await?;
-                Ok(Step::End(Outcome::Refused, text))
+                self.close(turn, Outcome::Refused, text.to_owned()).await
             }
         }
     }
@@ -277,10 +277,10 @@ impl Agent {
         let mut said = reply.message.clone();
         identify(&mut said, turn.requests);
         let (calls, unknown) = requested(&said, &turn.granted);
-        self.store_reply(turn, &reply, said.clone(), spent).await?;
         if calls.is_empty() {
-            return self.replied(turn, &said).await;
+            return self.replied(turn, &reply, said, spent).await;
         }
+        self.store_reply(turn, &reply, said.clone(), (spent, None)).await?;
         self.act(turn, &said, calls, unknown).await
     }
 
@@ -324,28 +324,9 @@ impl Agent {
             } else {
                 "I stopped: I kept asking for tools that do not exist here."
             };
-            self.close(turn, text).await?;
-            return Ok(Step::End(Outcome::Halted, text.to_owned()));
+            return self.close(turn, Outcome::Halted, text.to_owned()).await;
         }
         Ok(Step::Next)
-    }
-
-    /// A reply without calls ends the turn, unless something waits to be said to the model.
-    async fn replied(&mut self, turn: &mut Turn, said: &Assistant) -> Result<Step, TurnError> {
-        let words = self.seat.inbox.drain();
-        if !words.is_empty() {
-            let text: Vec<String> = words.iter().map(steer::Word::text).collect();
-            self.say(&text.join("\n\n"), "nudge", turn).await?;
-            tell_steered(&words, &turn.cx);
-            return Ok(Step::Next);
-        }
-        let text = continued(std::mem::take(&mut turn.parts), said.text());
-        if let Some(words) = self.objection(&text, turn.verified, &turn.cx).await {
-            turn.verified += 1;
-            self.say(&words, "nudge", turn).await?;
-            return Ok(Step::Next);
-        }
-        Ok(Step::End(Outcome::Replied, text))
     }
 
     /// No reply: shortening the conversation may help, nothing else is the loop's to try.
@@ -366,10 +347,7 @@ impl Agent {
                 turn.budget.refund();
                 Ok(Step::Next)
             }
-            Reason::ContentPolicy => {
-                self.close(turn, &error.line).await?;
-                Ok(Step::End(Outcome::Refused, error.line))
-            }
+            Reason::ContentPolicy => self.close(turn, Outcome::Refused, error.line).await,
             _ => Err(TurnError::Model(Box::new(error))),
         }
     }
@@ -398,20 +376,20 @@ impl Agent {
         Ok(())
     }
 
-    /// The reply is stored as it was mended, and told.
+    /// The reply is stored as it was mended, with what belongs beside it, and told.
     async fn store_reply(
         &mut self,
         turn: &Turn,
         reply: &Reply,
         said: Assistant,
-        spent: Spent,
+        (spent, beside): (Spent, Option<Row>),
     ) -> Result<(), TurnError> {
         let stored = Stored {
             turn: Some(turn.id.clone()),
             finish: Some(reply.finish),
             ..Stored::new(Message::Assistant(said.clone()))
         };
-        self.transcript.add_reply(stored, spent).await?;
+        self.transcript.add_reply(stored, spent, beside).await?;
         turn.cx.events.emit(|| Event::Replied {
             session: turn.cx.session.clone(),
             request: turn.requests,
@@ -442,44 +420,6 @@ impl Agent {
             ..Stored::new(Message::user(text))
         };
         Ok(self.transcript.add(vec![stored]).await?)
-    }
-
-    /// A last word that the model did not write.
-    async fn close(&mut self, turn: &Turn, text: &str) -> Result<(), TurnError> {
-        let stored = Stored {
-            turn: Some(turn.id.clone()),
-            note: Some("closing".to_owned()),
-            ..Stored::new(Message::assistant(text))
-        };
-        Ok(self.transcript.add(vec![stored]).await?)
-    }
-
-    /// Out of requests: one last one, without tools, for a summary.
-    async fn farewell(&mut self, turn: &mut Turn) -> Result<(Outcome, String), TurnError> {
-        if turn.cx.cancel.is_cancelled() {
-            return Ok((Outcome::Interrupted, String::new()));
-        }
-        self.say(FAREWELL, "nudge", turn).await?;
-        turn.nudge = None;
-        match self.ask(turn, ToolChoice::Off).await {
-            Ok(reply) => {
-                let spent = self.account(turn, &reply);
-                // Whatever it asks for now does not run, so it is not kept either.
-                let said =
-                    Assistant { tool_calls: Vec::new(), replay: None, ..reply.message.clone() };
-                let text = match said.text().trim() {
-                    "" => "The requests of this turn are used up.".to_owned(),
-                    text => text.to_owned(),
-                };
-                let said = Assistant { content: Some(text.clone()), ..said };
-                self.store_reply(turn, &reply, said, spent).await?;
-                Ok((Outcome::OutOfBudget, text))
-            }
-            Err(error) if error.reason == Reason::Cancelled => {
-                Ok((Outcome::Interrupted, String::new()))
-            }
-            Err(error) => Err(TurnError::Model(Box::new(error))),
-        }
     }
 }
 

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use petasos_contract::context::CALLER_DEADLINE;
+use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::tool::{InPlanMode, Patch, Route, Tool};
 use petasos_contract::{
-    Args, BoxFuture, CallContext, Cleared, ToolDef, ToolError, ToolName, ToolOutput,
+    Args, BoxFuture, CallContext, Cleared, Plan, ToolDef, ToolError, ToolName, ToolOutput,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::delegate::Task;
+use crate::delegate::{Task, is_carded};
 use crate::seat;
 
 /// The definition.
@@ -88,6 +89,17 @@ struct Input {
 struct Delegate;
 
 impl Tool for Delegate {
+    fn plan<'a>(
+        &'a self,
+        args: Args,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Plan, ToolError>> {
+        let is_kept = seat::of(cx).is_ok_and(|seat| is_carded(&seat.engine, cx));
+        let kept = || Effects::one(Effect::Remember { store: "board".to_owned() });
+        let effects = if is_kept { kept() } else { Effects::none() };
+        Box::pin(std::future::ready(Ok(Plan::new(args).with_effects(effects))))
+    }
+
     fn run<'a>(
         &'a self,
         cleared: Cleared,

@@ -9,7 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::engine::Question;
-use crate::memory::{Change, Kept, MemoryError, Target};
+use crate::memory::pending::{self, Pending};
+use crate::memory::{Change, Kept, Memory, MemoryError, Target};
 use crate::seat::{self, LoopSeat};
 
 /// The definition.
@@ -110,6 +111,16 @@ impl Tool for Notes {
                 }
             };
             let memory = seat.memory.clone();
+            let changes = match pending::whose(&changes, cx) {
+                None => changes,
+                // Whoever is there has agreed to it already.
+                Some(from) if pending::is_asked_in_place(cx) => {
+                    changes.into_iter().map(|change| change.labelled(&from)).collect()
+                }
+                Some(from) => {
+                    return Ok(staged(Pending::new(target, changes, from, cx), memory).await);
+                }
+            };
             let done = tokio::task::spawn_blocking(move || memory.change(target, &changes)).await;
             Ok(ToolOutput::json(&match done {
                 Ok(Ok(kept)) => success(name, &kept),
@@ -120,6 +131,26 @@ impl Tool for Notes {
     }
 }
 
+/// Keeps a change for a person to decide, and says so.
+async fn staged(change: Pending, memory: Memory) -> ToolOutput {
+    let id = change.id.clone();
+    let done = tokio::task::spawn_blocking(move || memory.stage(&change)).await;
+    let error = match done {
+        Ok(Ok(())) => {
+            let message = format!(
+                "It waits for the user, because this conversation has read text from outside: \
+                 `/memory approve {id}` keeps it. Do not try again."
+            );
+            return ToolOutput::json(&json!({
+                "success": true, "staged": true, "pending_id": id, "message": message
+            }));
+        }
+        Ok(Err(error)) => error.to_string(),
+        Err(error) => error.to_string(),
+    };
+    ToolOutput::json(&json!({ "success": false, "error": error, "error_type": "busy" }))
+}
+
 /// Where notes need consent, the user is asked; without anybody to ask nothing is remembered.
 async fn agreed(changes: &[Change], seat: &LoopSeat, cx: &CallContext) -> Result<(), String> {
     if cx.settings.get("memory.write_approval") != Some(&Value::Bool(true)) {
@@ -128,12 +159,7 @@ async fn agreed(changes: &[Change], seat: &LoopSeat, cx: &CallContext) -> Result
     let Some(asker) = &seat.engine.asker else {
         return Err("notes need the user's consent here and nobody can be asked".to_owned());
     };
-    let line = |change: &Change| match change {
-        Change::Add(text) => format!("+ {text}"),
-        Change::Replace(old, text) => format!("{old} → {text}"),
-        Change::Remove(old) => format!("- {old}"),
-    };
-    let lines: Vec<String> = changes.iter().map(line).collect();
+    let lines: Vec<String> = changes.iter().map(Change::line).collect();
     let text = format!("Change the notes for later conversations?\n{}", lines.join("\n"));
     let question = Question { text, choices: vec!["yes".to_owned(), "no".to_owned()] };
     let deadline = cx.deadline.min(Instant::now() + ASKED_MAX);

@@ -11,7 +11,7 @@ use super::Turn;
 use crate::agent::{Agent, TurnError};
 
 /// The note of a row that ends an interrupted turn.
-pub(crate) const INTERRUPTED: &str = "interrupted";
+pub const INTERRUPTED: &str = "interrupted";
 const MARK: &str = "[Interrupted by the user]";
 /// So much of a reply is remembered while it streams.
 const STREAMED_CHARS_MAX: usize = 400_000;

@@ -56,6 +56,7 @@ impl Agent {
             verified: 0,
             usage: Usage::default(),
             cost_usd: 0.0,
+            cut_off: false,
             ran: Vec::new(),
             earlier: String::new(),
             parts: String::new(),

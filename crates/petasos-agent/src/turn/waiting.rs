@@ -28,7 +28,7 @@ impl Agent {
             };
             let mut turn = self.new_turn(id, cx);
             turn.waiting = Some(said);
-            self.whole_turn(turn, String::new(), started).await
+            Box::pin(self.whole_turn(turn, String::new(), started)).await
         })
         .await
     }
@@ -42,5 +42,6 @@ fn nothing() -> TurnEnd {
         tools: Vec::new(),
         usage: Usage::default(),
         cost_usd: 0.0,
+        cut_off: false,
     }
 }

@@ -8,6 +8,7 @@ mod interrupt;
 mod kill;
 mod leases;
 mod loop_tools;
+mod notes;
 mod owners;
 mod prompt;
 mod tapped;

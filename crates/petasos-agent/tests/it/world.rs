@@ -160,9 +160,14 @@ impl World {
 
     /// One more tool, which does what its arguments say.
     pub(crate) fn register(&self, name: &str, round: RoundKind) {
+        self.register_with(name, |entry| entry.round = round);
+    }
+
+    /// The same with something of its own.
+    pub(crate) fn register_with(&self, name: &str, with: impl FnOnce(&mut Entry)) {
         let registry = self.engine.dispatcher.registry();
         let mut entry = puppet(name, &self.ran);
-        entry.round = round;
+        with(&mut entry);
         registry.register(entry, &Origin::core(), Registering::Add).unwrap();
     }
 
