@@ -27,6 +27,7 @@ mod rollback;
 mod save;
 mod sessions;
 mod skills;
+mod sources;
 mod status;
 mod steer;
 mod stop;
@@ -72,6 +73,7 @@ pub(crate) static COMMANDS: &[&SlashCommand] = &[
     &save::COMMAND,
     &sessions::COMMAND,
     &skills::COMMAND,
+    &sources::COMMAND,
     &status::COMMAND,
     &steer::COMMAND,
     &stop::COMMAND,

@@ -104,6 +104,36 @@ pub(crate) struct Desk {
 struct Open {
     question: Arc<Question>,
     reply: oneshot::Sender<(QuestionReply, Option<String>)>,
+    clock: watch::Sender<Clock>,
+}
+
+/// How long an answer is waited for.
+#[derive(Debug, Clone)]
+enum Clock {
+    Until(Instant),
+    /// Nobody can be asked, for this reason.
+    Unreachable(String),
+}
+
+/// Comes back when nobody waits any longer, with the reason when nobody could be asked.
+async fn run_down(mut clock: watch::Receiver<Clock>) -> Option<String> {
+    loop {
+        let now = clock.borrow_and_update().clone();
+        let until = match now {
+            Clock::Until(until) => until,
+            Clock::Unreachable(why) => return Some(why),
+        };
+        tokio::select! {
+            () = tokio::time::sleep_until(until) => return None,
+            changed = clock.changed() => {
+                if changed.is_err() {
+                    // Nobody sets it any more: it runs down as it is.
+                    tokio::time::sleep_until(until).await;
+                    return None;
+                }
+            }
+        }
+    }
 }
 
 impl Desk {
@@ -157,20 +187,20 @@ impl Desk {
         let (id, patience) = (question.id.clone(), question.patience);
         let question = Arc::new(question);
         let (reply, answer) = oneshot::channel();
-        *self.open.lock() = Some(Open { question: Arc::clone(&question), reply });
+        let (clock, time) = watch::channel(Clock::Until(Instant::now() + patience));
+        *self.open.lock() = Some(Open { question: Arc::clone(&question), reply, clock });
         let _asked = Asked { desk: self, id: &id };
         self.ring.push(SessionEvent::QuestionAsked(question));
         if self.waiting.load(Ordering::Acquire) > 0 {
             self.ring.push(SessionEvent::QuestionWaits);
         }
-        let deadline = Instant::now() + patience;
         let Some(mut kept) = kept else {
-            return match tokio::time::timeout_at(deadline, answer).await {
-                Ok(Ok(heard)) => Ok(heard),
-                Ok(Err(_)) => Err(NoAnswer::Withdrawn),
-                Err(_) => {
+            return tokio::select! {
+                biased;
+                answer = answer => answer.map_err(|_| NoAnswer::Withdrawn),
+                why = run_down(time) => {
                     self.close(&id, Closed::Expired);
-                    Err(NoAnswer::Expired { after: patience })
+                    Err(unanswered(why, patience))
                 }
             };
         };
@@ -181,7 +211,7 @@ impl Desk {
                 Err(_) => Ended::Withdrawn,
             },
             () = kept.decided() => Ended::Answered,
-            () = tokio::time::sleep_until(deadline) => Ended::Expired,
+            why = run_down(time) => Ended::RanDown(why),
         };
         self.settle(ended, kept, patience).await
     }
@@ -196,7 +226,7 @@ impl Desk {
             }
             // Its record is closed with it.
             Ended::Withdrawn => Err(NoAnswer::Withdrawn),
-            Ended::Expired => {
+            Ended::RanDown(why) => {
                 let state = kept.keeping.questions.close(&id, NotAnswered::Expired).await;
                 if let Ok(Some(QuestionState::Answered(_))) = state {
                     let heard = kept.taken().await;
@@ -204,9 +234,25 @@ impl Desk {
                     return heard;
                 }
                 self.close(&id, Closed::Expired);
-                Err(NoAnswer::Expired { after: patience })
+                Err(unanswered(why, patience))
             }
         }
+    }
+
+    /// From now on so much time is left to answer a question; whether it is open here.
+    pub(crate) fn extend(&self, id: &QuestionId, patience: Duration) -> bool {
+        self.set_clock(id, Clock::Until(Instant::now() + patience))
+    }
+
+    /// The people of a question cannot be asked.
+    pub(crate) fn give_up(&self, id: &QuestionId, why: &str) {
+        self.set_clock(id, Clock::Unreachable(why.to_owned()));
+    }
+
+    fn set_clock(&self, id: &QuestionId, clock: Clock) -> bool {
+        let open = self.open.lock();
+        let open = open.as_ref().filter(|open| open.question.id == *id);
+        open.is_some_and(|open| open.clock.send(clock).is_ok())
     }
 
     /// The question that is open, here or in another process.
@@ -302,7 +348,12 @@ impl Drop for Waiting<'_> {
 enum Ended {
     Answered,
     Withdrawn,
-    Expired,
+    RanDown(Option<String>),
+}
+
+/// Why there is no answer when the time is over.
+fn unanswered(why: Option<String>, after: Duration) -> NoAnswer {
+    why.map_or(NoAnswer::Expired { after }, NoAnswer::Unreachable)
 }
 
 /// A question whose asker gives up is closed.

@@ -19,11 +19,13 @@
 //! | `attach` | files that go along with a message |
 //! | `offers` | models, conversations and checkpoints to choose from |
 //! | `services` | what the program around must offer |
+//! | `correspondent` | a surface whose people do not watch all the time |
 //! | `state` | engines that keep something for a session, and are told when it ends |
 
 pub mod attach;
 pub mod command;
 mod commands;
+mod correspondent;
 mod desk;
 pub mod event;
 mod follow;
@@ -42,6 +44,7 @@ mod shell;
 pub mod state;
 
 pub use command::{AfterCommand, CommandInfo, CommandOutcome, Extra, Page, built_in};
+pub use correspondent::{Correspondent, Letter};
 pub use event::{Envelope, SessionEvent, SubmissionId};
 pub use limits::SessionLimits;
 pub use offers::{Offer, OfferKind};
@@ -54,6 +57,7 @@ pub use sessions::{Begin, DrainReport, SessionParts, Sessions, SwitchTo};
 pub use shell::Ran;
 pub use state::{EndReason, SessionState};
 
+pub use petasos_agent::embedded;
 pub use petasos_agent::engine::{Choice, Engine};
 pub use petasos_agent::memory::notes_of;
-pub use petasos_agent::{Input, Outcome, TurnEnd, TurnError};
+pub use petasos_agent::{Closing, INTERRUPTED, Input, Outcome, TurnEnd, TurnError};

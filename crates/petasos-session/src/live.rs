@@ -4,6 +4,7 @@
 mod aside;
 mod follow;
 mod jobs;
+mod review;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -86,6 +87,8 @@ pub(crate) struct LiveSession {
     pub(crate) ran: Vec<Ran>,
     pub(crate) queue: VecDeque<Queued>,
     pub(crate) asides: Asides,
+    /// Who looks over the last long turn.
+    review: Option<review::Review>,
     /// Not there before the first message, and while a turn runs.
     pub(crate) agent: Option<Agent>,
     /// The session whose place this one takes.
@@ -111,6 +114,7 @@ impl LiveSession {
             ran: Vec::new(),
             queue: VecDeque::new(),
             asides: Asides::default(),
+            review: None,
             agent: None,
             after: None,
         }
@@ -260,7 +264,7 @@ impl LiveSession {
     /// A turn that was cut off while it waited for a person goes on before anything else.
     pub(crate) fn go_on(&mut self) {
         if self.agent.as_ref().is_some_and(Agent::is_waiting) {
-            self.show(Page::Note("going on where it waited for you".to_owned()));
+            self.show(Page::Note("Going on with the turn that was cut off.".to_owned()));
             let queued = self.accept(Asked::GoOn);
             self.queue.push_front(queued);
         }
@@ -313,7 +317,8 @@ impl LiveSession {
         let jobs = jobs.is_some_and(|jobs| jobs.list(&cx).iter().any(works));
         let told = !self.context.is_empty() || !self.ran.is_empty();
         let waits = !self.queue.is_empty() || told || self.once.is_some();
-        let busy = self.is_busy() || self.asides.is_running() || agent.is_delegating();
+        let beside = self.asides.is_running() || self.is_reviewing();
+        let busy = self.is_busy() || beside || agent.is_delegating();
         !(jobs || waits || busy || !agent.inbox().is_empty())
     }
 

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use petasos_agent::{Agent, Input, Outcome, TurnEnd, TurnError};
+use petasos_agent::{Agent, Closing, Input, Outcome, TurnEnd, TurnError};
 use petasos_contract::context::{Phase, Principal};
 use petasos_contract::event::Event;
 use petasos_contract::message::Message;
@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 use tracing::warn;
 
 use crate::command::{self, AfterCommand, CommandOutcome, Page};
+use crate::correspondent::Letter;
 use crate::event::{SessionEvent, SubmissionId};
 use crate::limits::QUEUE_MAX;
 use crate::live::{
@@ -132,7 +133,7 @@ impl Owner {
     /// session in the same moment, so that it has one owner or none.
     async fn cool(mut self) -> Option<Self> {
         let service = self.service.upgrade()?;
-        let _opening = service.opening.lock().await;
+        let _opening = service.opening(self.live.id()).await;
         if !self.requests.is_empty() || !self.live.may_go_cold() {
             return Some(self);
         }
@@ -173,12 +174,12 @@ impl Owner {
         match woken {
             Wake::Idle => self.cools = self.live.may_go_cold(),
             Wake::Request(request) => self.handle(request).await,
-            Wake::Aside(ended) => self.live.finish_aside(&ended),
+            Wake::Aside(ended) => self.live.finish_aside(&ended).await,
             Wake::Jobs => {
-                self.live.take_job_news();
-                self.queue_waiting_words();
+                self.live.take_job_news().await;
+                self.queue_waiting_words().await;
             }
-            Wake::Words => self.queue_waiting_words(),
+            Wake::Words => self.queue_waiting_words().await,
             Wake::Injected(message) => {
                 self.live.show(Page::Note(format!("↪ from a plugin: {message}")));
                 self.push(message.as_str().into());
@@ -186,8 +187,10 @@ impl Owner {
         }
     }
 
-    fn queue_waiting_words(&mut self) {
-        if let Some(words) = self.live.waiting_words() {
+    async fn queue_waiting_words(&mut self) {
+        let Some(words) = self.live.waiting_words() else { return };
+        let letter = Letter::ToModel(words.clone());
+        if !self.live.parts.carried(self.live.id(), letter).await {
             self.push(words.as_str().into());
         }
     }
@@ -352,6 +355,8 @@ impl Owner {
         if let Err(why) = live.refresh_servers(false, Some(&mut agent)).await {
             live.show(Page::Warning(why));
         }
+        let correspondent = live.parts.correspondent.lock().clone();
+        agent.close_with(correspondent.map(|it| it as Arc<dyn Closing>));
         live.shared.begin(cx, Some(agent.inbox()));
         let input = input.map(|mut input| {
             input.content = shell::before(&mut live.ran, input.content);
@@ -373,12 +378,16 @@ impl Owner {
             });
             self.drive(turn).await
         };
+        agent.close_with(None);
         self.live.settle(&mut agent);
         if let Some(choice) = self.live.once.take() {
             self.live.choice = choice.clone();
             *agent.choice_mut() = choice;
         }
         self.live.shared.ring.told_until(agent.transcript().last());
+        if let Ok(end) = &ended {
+            self.live.begin_review(end, &agent, cx).await;
+        }
         self.live.agent = Some(agent);
         ended
     }
@@ -416,6 +425,7 @@ impl Owner {
             tools: Vec::new(),
             usage: Usage::default(),
             cost_usd: 0.0,
+            cut_off: false,
         };
         self.live.shared.ring.push(SessionEvent::Ran(Arc::new(ran.clone())));
         self.live.ran.push(ran);
@@ -443,9 +453,17 @@ impl Owner {
                     self.live.shared.interrupt();
                     self.ending = Some((EndReason::Shutdown, None));
                 }
-                Wake::Aside(ended) => self.live.finish_aside(&ended),
+                Wake::Aside(ended) => {
+                    let ended = beside(turn.as_mut(), self.live.finish_aside(&ended)).await;
+                    if let Some(ended) = ended {
+                        return ended;
+                    }
+                }
                 Wake::Jobs | Wake::Words | Wake::Injected(_) | Wake::Idle => {
-                    self.live.take_job_news();
+                    let ended = beside(turn.as_mut(), self.live.take_job_news()).await;
+                    if let Some(ended) = ended {
+                        return ended;
+                    }
                 }
             }
         }

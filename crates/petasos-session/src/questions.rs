@@ -59,7 +59,7 @@ pub enum AnswerError {
 /// chosen.
 fn patience(cx: &CallContext) -> Duration {
     let (key, usual) = match cx.surface {
-        Surface::Gateway | Surface::Acp | Surface::ApiServer => {
+        Surface::Gateway | Surface::Acp | Surface::ApiServer | Surface::Cron => {
             ("approvals.gateway_timeout", APPROVAL_AWAY)
         }
         _ => ("approvals.timeout", APPROVAL),
@@ -123,6 +123,27 @@ impl Questions {
         }
         let keeping = keeping.ok_or(AnswerError::NotOpen)?;
         keeping.answer_elsewhere(id, &reply, by).await
+    }
+
+    /// From now on so much time is left to answer a question that is put in this process: its card
+    /// is on the way, or has arrived.
+    pub async fn extend(&self, id: &QuestionId, patience: Duration) -> Result<(), StoreError> {
+        let here = self.desks.lock().values().find(|desk| desk.has(id)).cloned();
+        if !here.is_some_and(|desk| desk.extend(id, patience)) {
+            return Ok(());
+        }
+        match self.keeping.get() {
+            Some(keeping) => keeping.questions.extend(id, record::until(patience)).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The people of a question that is put in this process cannot be reached.
+    pub fn give_up(&self, id: &QuestionId, why: &str) {
+        let here = self.desks.lock().values().find(|desk| desk.has(id)).cloned();
+        if let Some(desk) = here {
+            desk.give_up(id, why);
+        }
     }
 
     pub(crate) fn keeping(&self) -> Option<&Arc<Keeping>> {

@@ -130,6 +130,11 @@ pub(crate) fn question(record: &QuestionRecord) -> Result<Question, StoreError> 
     })
 }
 
+/// The moment after so much time, in milliseconds since 1970.
+pub(crate) fn until(patience: Duration) -> i64 {
+    now_ms().saturating_add(i64::try_from(patience.as_millis()).unwrap_or(i64::MAX))
+}
+
 /// How long until then.
 pub(crate) fn left(expires_ms: i64) -> Duration {
     let left = expires_ms.saturating_sub(now_ms());

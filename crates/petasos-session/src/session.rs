@@ -223,6 +223,12 @@ impl Session {
         }
     }
 
+    /// Adds words to the running turn; whether one runs that can take them.
+    pub fn guide(&self, text: &str) -> bool {
+        let inbox = self.shared.work().and_then(|work| work.inbox);
+        inbox.inspect(|inbox| inbox.steer(text)).is_some()
+    }
+
     /// Stops what runs, at once; whether something did.
     pub fn interrupt(&self) -> bool {
         self.shared.interrupt()

@@ -1,21 +1,23 @@
 //! The service: opens sessions, gives every surface the same one, and ends them.
 
+mod skills;
+
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use petasos_agent::engine::{Choice, Engine};
 use petasos_agent::{Agent, TurnError};
 use petasos_contract::context::{CALLER_DEADLINE, Phase};
-use petasos_contract::ports::CalledSkill;
 use petasos_contract::wait::Owned;
 use petasos_contract::{BoxFuture, SessionId};
 use petasos_store::{Amend, SessionScope, StoreError, Stores, WaitingCalls};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{OwnedMutexGuard, Semaphore, mpsc};
 
 use crate::command::{self, CommandInfo, Extra, Page};
+use crate::correspondent::{Correspondent, Letter};
 use crate::event::SessionEvent;
 use crate::follow;
 use crate::limits::MAILBOX;
@@ -63,6 +65,12 @@ pub enum Begin {
         /// The one whose place it takes.
         after: Option<SessionId>,
     },
+    /// A new conversation that is stored at once, so that it can be gone on with though nothing was
+    /// said in it.
+    Kept {
+        /// What it chooses.
+        choice: Box<Choice>,
+    },
     /// A conversation that is stored.
     Resume {
         /// Which.
@@ -99,6 +107,19 @@ pub(crate) struct Parts {
     pub(crate) extras: Vec<Arc<dyn Extra>>,
     /// The turns that may run at once.
     pub(crate) turns: Arc<Semaphore>,
+    /// Who hears what sessions do unasked.
+    pub(crate) correspondent: Mutex<Option<Arc<dyn Correspondent>>>,
+}
+
+impl Parts {
+    /// Hands a letter over; whether somebody took it.
+    pub(crate) async fn carried(&self, session: &SessionId, letter: Letter) -> bool {
+        let correspondent = self.correspondent.lock().clone();
+        match correspondent {
+            Some(correspondent) => correspondent.carry(session, letter).await,
+            None => false,
+        }
+    }
 }
 
 /// The sessions of a program.
@@ -107,8 +128,8 @@ pub struct Sessions {
     stores: Stores,
     new_id: fn() -> SessionId,
     resident: Mutex<HashMap<SessionId, Resident>>,
-    /// One session is opened at a time, so that no conversation gets two owners.
-    pub(crate) opening: tokio::sync::Mutex<()>,
+    /// A session is opened by one at a time, so that no conversation gets two owners.
+    opening: Mutex<HashMap<SessionId, Weak<tokio::sync::Mutex<()>>>>,
     following: Mutex<Option<Owned<()>>>,
     draining: AtomicBool,
     refused: Vec<String>,
@@ -135,8 +156,10 @@ impl Sessions {
         let SessionParts { engine, stores, services, questions, states, extras, new_id } = parts;
         let (extras, refused) = command::admitted(extras);
         let turns = Arc::new(Semaphore::new(services.limits().turns.max(1)));
-        let parts = Arc::new(Parts { engine, services, questions, states, extras, turns });
-        let (resident, opening) = (Mutex::default(), tokio::sync::Mutex::default());
+        let correspondent = Mutex::new(None);
+        let parts = Parts { engine, services, questions, states, extras, turns, correspondent };
+        let parts = Arc::new(parts);
+        let (resident, opening) = (Mutex::default(), Mutex::default());
         let (following, draining) = (Mutex::new(None), AtomicBool::new(false));
         Arc::new(Self { parts, stores, new_id, resident, opening, following, draining, refused })
     }
@@ -151,27 +174,9 @@ impl Sessions {
         command::listed(&self.parts.extras)
     }
 
-    /// The skill that a line calls in a session; nothing when the line is another command or
-    /// none. The error says why the skill cannot be called.
-    pub async fn called_skill(
-        &self,
-        session: &SessionId,
-        line: &str,
-    ) -> Option<Result<CalledSkill, String>> {
-        let name = self.meant_skill(session, line).await?;
-        let (_, words) = command::split(line)?;
-        let skills = self.parts.engine.ports.skills.clone()?;
-        let cx = self.parts.services.context(session);
-        Some(skills.call(&name, words, &cx).await)
-    }
-
-    /// The name of the skill that a line means; nothing is read or counted.
-    pub async fn meant_skill(&self, session: &SessionId, line: &str) -> Option<String> {
-        let (name, _) = command::split(line)?;
-        let known = command::is_known(&name, &self.parts.extras);
-        let skills = self.parts.engine.ports.skills.clone().filter(|_| !known)?;
-        let cx = self.parts.services.context(session);
-        command::meant(skills.as_ref(), &name, &cx).await.ok()
+    /// From now on this hears what sessions do unasked, and says what is stored with their turns.
+    pub fn correspond(&self, with: Arc<dyn Correspondent>) {
+        *self.parts.correspondent.lock() = Some(with);
     }
 
     /// The questions of all sessions.
@@ -186,15 +191,31 @@ impl Sessions {
 
     /// Opens a session. One that is open already is given as it is, to any number of surfaces.
     pub async fn open(self: &Arc<Self>, begin: Begin) -> Result<Session, SessionError> {
-        let _opening = self.opening.lock().await;
+        let id = match &begin {
+            Begin::New { choice, .. } | Begin::Kept { choice } => {
+                choice.new.id.clone().unwrap_or_else(self.new_id)
+            }
+            Begin::Resume { session, .. } => session.clone(),
+        };
+        let _opening = self.opening(&id).await;
         if self.draining.load(Ordering::Acquire) {
             return Err(SessionError::Draining);
         }
         self.follow_others();
         let (shared, choice, after, resumed) = match begin {
             Begin::New { choice, after } => {
-                let id = choice.new.id.clone().unwrap_or_else(self.new_id);
+                // Two who begin the same conversation share it.
+                if let Some(open) = self.find(&id) {
+                    return Ok(open);
+                }
                 (Shared::new(id), *choice, after, None)
+            }
+            Begin::Kept { mut choice } => {
+                choice.new.id = Some(id.clone());
+                let engine = Arc::clone(&self.parts.engine);
+                let mut agent = Agent::begin(engine, (*choice).clone()).await?;
+                agent.wait_for_others(CALLER_DEADLINE);
+                (Shared::new(id), *choice, None, Some((agent, Vec::new())))
             }
             Begin::Resume { session, mut choice } => {
                 if let Some(open) = self.find(&session) {
@@ -207,6 +228,21 @@ impl Sessions {
         };
         self.start(&shared, choice, after, resumed);
         Ok(Session { shared, service: Arc::clone(self) })
+    }
+
+    /// Nobody else opens, wakes or cools this session meanwhile.
+    pub(crate) async fn opening(&self, session: &SessionId) -> OwnedMutexGuard<()> {
+        let turn = {
+            let mut opening = self.opening.lock();
+            let known = opening.get(session).and_then(Weak::upgrade);
+            known.unwrap_or_else(|| {
+                opening.retain(|_, turn| turn.strong_count() > 0);
+                let turn = Arc::default();
+                opening.insert(session.clone(), Arc::downgrade(&turn));
+                turn
+            })
+        };
+        turn.lock_owned().await
     }
 
     /// How far a stored conversation may go: one that only planned goes on planning, and one that
@@ -286,7 +322,7 @@ impl Sessions {
         if let Some(mailbox) = self.live_mailbox(&shared.id) {
             return Ok(mailbox);
         }
-        let _opening = self.opening.lock().await;
+        let _opening = self.opening(&shared.id).await;
         if let Some(mailbox) = self.live_mailbox(&shared.id) {
             return Ok(mailbox);
         }

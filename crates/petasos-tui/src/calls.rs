@@ -34,8 +34,12 @@ struct Call {
     state: State,
     /// The end of what it printed.
     printed: String,
+    /// Ends of lines before that end.
+    dropped: usize,
     /// Files that it wrote: path and diff.
     changed: Vec<(String, String)>,
+    /// How long it waited for a person.
+    waited: Duration,
 }
 
 /// What came of a call, and how much of it is shown.
@@ -44,6 +48,8 @@ pub(crate) struct Answered<'a> {
     pub(crate) status: Status,
     pub(crate) preview: &'a str,
     pub(crate) view: &'a ResultView,
+    /// How many lines there are in all.
+    pub(crate) lines: usize,
     pub(crate) diffs: bool,
     pub(crate) columns: usize,
     /// What shows the rest of something long, where anything does.
@@ -69,9 +75,10 @@ impl Answered<'_> {
             return Some(call.changed.iter().flat_map(diff).collect());
         }
         let all: Vec<&str> = call.printed.lines().collect();
-        let row =
-            |text: &&str| Line::of(Style::FAINT, &format!("  │ {text}")).wrapped(self.columns);
-        (all.len() > TAIL_LINES).then(|| all.iter().flat_map(row).collect())
+        let row = |text: &str| Line::of(Style::FAINT, &format!("  │ {text}")).wrapped(self.columns);
+        let earlier = format!("… {}", counted(call.dropped, "earlier line"));
+        let earlier = (call.dropped > 0).then_some(earlier.as_str());
+        (all.len() > TAIL_LINES).then(|| earlier.into_iter().chain(all).flat_map(row).collect())
     }
 
     /// The lines below the one that names the call.
@@ -116,7 +123,7 @@ impl Answered<'_> {
             lines.push(Line::of(BAD, &format!("  ✗ exit {code}")));
         }
         let shown = view.tail.len().min(TAIL_LINES);
-        let hidden = view.lines.saturating_sub(shown);
+        let hidden = self.lines.saturating_sub(shown);
         match (shown, hidden) {
             (0, 0) if lines.is_empty() => {
                 let result = summary::result(self.preview);
@@ -126,7 +133,7 @@ impl Answered<'_> {
             (0, _) => lines.push(faint(&format!("  ↳ {}", counted(hidden, "line")))),
             (1.., _) => lines.push(faint(&format!("  │ … {}", counted(hidden, "more line")))),
         }
-        let sign = if view.lines == 1 { "↳" } else { "│" };
+        let sign = if self.lines == 1 { "↳" } else { "│" };
         let last = view.tail.iter().skip(view.tail.len() - shown);
         lines.extend(last.map(|text| faint(&format!("  {sign} {text}"))));
         lines
@@ -171,7 +178,8 @@ impl Calls {
     pub(crate) fn asked(&mut self, id: &CallId, tool: &str, emoji: String, arguments: &str) {
         let (id, sentence) = (id.clone(), sentence::of(tool, arguments));
         let (state, printed, changed) = (State::Waiting, String::new(), Vec::new());
-        self.calls.push(Call { id, emoji, sentence, state, printed, changed });
+        let (dropped, waited) = (0, Duration::ZERO);
+        self.calls.push(Call { id, emoji, sentence, state, printed, dropped, changed, waited });
     }
 
     /// It begins.
@@ -189,7 +197,8 @@ impl Calls {
             let over = call.printed.len().saturating_sub(PRINTED_MAX);
             let end = call.printed.get(over..).and_then(|rest| rest.find('\n'));
             if let Some(end) = end.filter(|_| over > 0) {
-                call.printed.drain(..=over + end);
+                let gone = call.printed.drain(..=over + end);
+                call.dropped += gone.filter(|sign| *sign == '\n').count();
             }
         }
         self.said(text);
@@ -198,6 +207,18 @@ impl Calls {
     /// Whether a call has printed anything.
     pub(crate) fn has_printed(&self, id: &CallId) -> bool {
         self.calls.iter().any(|call| call.id == *id && !call.printed.is_empty())
+    }
+
+    /// How long a result is. What a model reads of a long output has a hole in the middle; what was
+    /// printed has none.
+    pub(crate) fn lines(&self, id: &CallId, view: &ResultView) -> usize {
+        let printed = |call: &&Call| {
+            let last = call.printed.trim_end().lines().next_back();
+            call.id == *id && last.is_some() && last == view.tail.last().map(String::as_str)
+        };
+        let call = self.calls.iter().find(printed);
+        let all = call.map(|call| call.dropped + call.printed.trim_end().lines().count());
+        all.unwrap_or_default().max(view.lines)
     }
 
     /// The last line of what goes on.
@@ -218,7 +239,14 @@ impl Calls {
     pub(crate) fn ended(&mut self, id: &CallId, status: Status, took: Duration) {
         self.output.clear();
         if let Some(call) = self.find(id) {
-            call.state = State::Done(status, took);
+            call.state = State::Done(status, took.saturating_sub(call.waited));
+        }
+    }
+
+    /// It waited so long for a person.
+    pub(crate) fn waited(&mut self, id: &CallId, time: Duration) {
+        if let Some(call) = self.find(id) {
+            call.waited += time;
         }
     }
 
@@ -233,11 +261,15 @@ impl Calls {
             return Shown::default();
         };
         let call = self.calls.remove(at);
-        // What was refused did nothing that a verb could say.
-        let verb = if answer.status == Status::Blocked { Tense::Named } else { Tense::Did };
+        // What was refused, or could not be done, did nothing that a verb could say.
+        let undone =
+            answer.status != Status::Ok && answer.view.exit_code.is_none_or(|code| code < 0);
+        let verb = if undone { Tense::Named } else { Tense::Did };
         let time = match call.state {
-            State::Done(_, took) => format!(" · {}", lasted(took)),
-            State::Waiting | State::Running(_) => String::new(),
+            State::Done(status, took) if status != Status::Blocked => {
+                format!(" · {}", lasted(took))
+            }
+            _ => String::new(),
         };
         let head = fitted(&told(&call, verb), &time, answer.columns);
         let lines: Vec<Line> =
@@ -265,7 +297,10 @@ impl Calls {
             row.extend(&told(call, tense));
             let time = match call.state {
                 State::Waiting => String::new(),
-                State::Running(since) => format!(" · {} s", since.elapsed().as_secs()),
+                State::Running(since) => {
+                    let ran = since.elapsed().saturating_sub(call.waited);
+                    format!(" · {} s", ran.as_secs())
+                }
                 State::Done(_, took) => format!(" · {}", lasted(took)),
             };
             rows.push(fitted(&row, &time, columns));
@@ -348,7 +383,8 @@ mod tests {
     use super::*;
 
     fn answer(view: &ResultView) -> Answered<'_> {
-        Answered { status: Status::Ok, preview: "", view, diffs: true, columns: 80, more: "" }
+        let (lines, diffs, columns) = (view.lines, true, 80);
+        Answered { status: Status::Ok, preview: "", view, lines, diffs, columns, more: "" }
     }
 
     #[test]
@@ -367,6 +403,26 @@ mod tests {
         calls.asked(&id, "terminal", "💻".to_owned(), "{}");
         calls.printed(&id, "one\n");
         assert!(calls.answered(&id, &answer(&ResultView::default())).whole.is_none());
+    }
+
+    #[test]
+    fn a_result_is_as_long_as_what_was_printed() {
+        let mut calls = Calls::default();
+        let id = CallId::new("c1");
+        calls.asked(&id, "terminal", "💻".to_owned(), "{}");
+        for number in 1..=20_000 {
+            calls.printed(&id, &format!("{number}\n"));
+        }
+        let view = |last: &str| ResultView {
+            lines: 9,
+            tail: vec![last.to_owned()],
+            ..ResultView::default()
+        };
+        assert_eq!(calls.lines(&id, &view("20000")), 20_000);
+        assert_eq!(calls.lines(&id, &view("another text")), 9, "progress is no result");
+        let whole = calls.answered(&id, &answer(&view("20000"))).whole.expect("more");
+        let first = whole.get(1).map(Line::text).unwrap_or_default();
+        assert!(first.starts_with("  │ … ") && first.ends_with(" earlier lines"), "{first}");
     }
 
     #[test]

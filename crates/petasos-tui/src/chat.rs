@@ -12,7 +12,7 @@ mod menu;
 mod typed;
 mod work;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ use petasos_contract::message::Message;
 use petasos_contract::{BoxFuture, Settings};
 use petasos_session::{
     Admission, CommandOutcome, EndReason, EventStream, Offer, Question, Session, SessionError,
-    SubmissionId, WhenBusy,
+    StreamItem, SubmissionId, WhenBusy,
 };
 
 use crate::composer::Said;
@@ -42,6 +42,12 @@ use menu::{Menu, Swallow};
 
 /// Two of Ctrl-C at an empty prompt within this time end the chat.
 const TWICE: Duration = Duration::from_secs(2);
+/// After the first of them.
+const LEAVES: &str = "Ctrl-C again leaves; /help shows what else there is";
+/// What comes within this time is shown together.
+const TOGETHER: Duration = Duration::from_millis(20);
+/// Columns of the sign before what is typed.
+const SIGN_WIDTH: usize = 2;
 /// The last exchange of a resumed conversation is looked for among so many messages.
 const RECAP: usize = 50;
 
@@ -141,6 +147,8 @@ pub(crate) struct Chat {
     doing: Option<Doing>,
     /// Messages whose turns have not ended.
     pending: BTreeSet<SubmissionId>,
+    /// Those among them that wait for others, and their words.
+    queued: BTreeMap<SubmissionId, String>,
     question: Option<Asking>,
     picker: Option<Picker>,
     swallow: Swallow,
@@ -192,6 +200,7 @@ struct Asking {
     draft: Draft,
     /// The answers, where keys come one by one.
     menu: Option<Menu>,
+    since: Instant,
 }
 
 /// Chats until the person leaves, and ends the session; gives its name when it had begun.
@@ -242,6 +251,7 @@ impl Chat {
             self.screen.plain("> ");
         } else {
             self.refresh_status().await;
+            self.screen.make_room();
         }
         // What was typed during the turn and not sent is the beginning of the next message.
         if self.input.carry(self.draft.text()) {
@@ -265,13 +275,23 @@ impl Chat {
                     };
                     return self.said(said).await;
                 }
-                item = event::next(&mut self.events) => {
-                    if event::begins_something(item.as_ref()) {
-                        self.leave_composer().await;
-                    }
-                    self.take(item);
-                }
+                item = event::next(&mut self.events) => self.taken_while_composing(item).await,
             }
+        }
+    }
+
+    /// Something happened while a message was being typed. What announces a turn is seen before it.
+    async fn taken_while_composing(&mut self, item: Option<StreamItem>) {
+        let mut items = vec![item];
+        tokio::time::sleep(TOGETHER).await;
+        while let Some(more) = self.events.as_mut().and_then(EventStream::try_next) {
+            items.push(Some(more));
+        }
+        if items.iter().any(|item| event::begins_something(item.as_ref())) {
+            self.leave_composer().await;
+        }
+        for item in items {
+            self.take(item);
         }
     }
 
@@ -300,7 +320,12 @@ impl Chat {
             modes,
             queued: view.waiting,
         };
-        let line = status.line(self.screen.canvas().columns);
+        let columns = self.screen.canvas().columns;
+        // The hint stands where the status does, so that the line that is typed stays where it is.
+        let line = match self.interrupted {
+            Some(_) => Some(Line::of(Style::FAINT, LEAVES).cut(columns)),
+            None => status.line(columns),
+        };
         *self.status.lock() = line.map(|line| self.screen.text(&line)).unwrap_or_default();
     }
 
@@ -315,12 +340,14 @@ impl Chat {
             }
             Said::Interrupt => {
                 let now = Instant::now();
-                self.screen.below();
                 if self.interrupted.is_some_and(|last| now.duration_since(last) < TWICE) {
+                    self.screen.below();
                     self.next = Next::Leave;
                 } else {
                     self.interrupted = Some(now);
-                    self.note("Ctrl-C again leaves; /help shows what else there is");
+                    if self.input.needs_prompt() {
+                        self.note(LEAVES);
+                    }
                 }
             }
             Said::End => self.next = Next::Leave,
@@ -338,10 +365,20 @@ impl Chat {
             Said::Line(line) => self.lines.push_back(line),
             Said::Broken(text) | Said::Wants(_, text) => {
                 self.draft.put(&text);
-                self.screen.below();
+                self.erase_composer(&text);
             }
             Said::Interrupt | Said::End => self.screen.below(),
         }
+    }
+
+    /// What the composer showed goes on below what comes now; one that is taller than its line stays.
+    fn erase_composer(&mut self, text: &str) {
+        let width = Line::of(Style::PLAIN, text).width() + SIGN_WIDTH;
+        if text.contains('\n') || width >= self.screen.size().0 {
+            return self.screen.below();
+        }
+        let has_status = !self.status.lock().is_empty();
+        self.screen.erase_composer(has_status);
     }
 
     /// The chat ends when what runs has stopped.

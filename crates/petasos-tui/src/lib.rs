@@ -34,6 +34,7 @@ mod slash;
 mod status;
 mod view;
 pub mod watch;
+mod words;
 
 pub use bidi::Order;
 pub use chat::{ChatError, Clipboard, Ears, Editor, Pictures, Setup, run};

@@ -46,7 +46,9 @@ impl Progress {
             }
             Event::ToolAnswered { call, status, preview, view, .. } => {
                 let (status, columns) = (*status, usize::MAX);
-                let answer = Answered { status, preview, view, diffs: true, columns, more: "" };
+                let lines = self.calls.lines(call, view);
+                let answer =
+                    Answered { status, preview, view, lines, diffs: true, columns, more: "" };
                 return self.calls.answered(call, &answer).lines;
             }
             Event::Notice { text } => return vec![Line::of(Style::PLAIN, text)],

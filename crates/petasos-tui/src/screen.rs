@@ -52,6 +52,8 @@ pub struct Screen {
     seen: ((usize, usize), Option<Instant>),
     /// Text without an end of line stands on the last line.
     open: bool,
+    /// Rows that have to be filled before the composer comes back.
+    owed: usize,
 }
 
 impl std::fmt::Debug for Screen {
@@ -74,7 +76,7 @@ impl Screen {
     /// Any other place of a given size.
     pub fn new(out: Box<dyn Write + Send>, look: Look, size: fn() -> (usize, usize)) -> Self {
         let seen = (size(), None);
-        Self { out, look, live: Vec::new(), size, seen, open: false }
+        Self { out, look, live: Vec::new(), size, seen, open: false, owed: 0 }
     }
 
     /// What it can do.
@@ -116,13 +118,15 @@ impl Screen {
             return;
         }
         let mut text = self.erased();
+        let end = self.end();
         if self.open && !stay.is_empty() {
-            text.push_str("\r\n");
+            text.push_str(end);
             self.open = false;
         }
+        self.owed = self.owed.saturating_sub(stay.len());
         for line in stay {
             text.push_str(&self.text(line));
-            text.push_str("\r\n");
+            text.push_str(end);
         }
         for (at, row) in live.iter().enumerate() {
             if at > 0 {
@@ -183,20 +187,43 @@ impl Screen {
             .split('\n')
             .map(|line| self.text(&Line::of(crate::line::Style::PLAIN, line)))
             .collect();
-        self.write(&shown.join("\r\n"));
+        self.write(&shown.join(self.end()));
+    }
+
+    /// The end of a line: a live terminal takes every sign as it is.
+    fn end(&self) -> &'static str {
+        if self.look.live { "\r\n" } else { "\n" }
     }
 
     /// Ends a line of plain text.
     pub fn end_line(&mut self) {
         if self.open {
             self.open = false;
-            self.write("\r\n");
+            self.write(self.end());
         }
     }
 
     /// The terminal has ended the line itself: somebody pressed Enter.
     pub(crate) fn entered(&mut self) {
         self.open = false;
+    }
+
+    /// Takes the rows of the composer, whose cursor is in the last of them. The composer would take a
+    /// cursor that is still among them for an unchanged screen, so they have to be filled.
+    pub(crate) fn erase_composer(&mut self, has_status: bool) {
+        if !self.look.live {
+            return self.end_line();
+        }
+        // Erasing all below the first row of the window would flood the history of tmux.
+        let rows = if has_status { "\r\u{1b}[J\u{1b}[1A\u{1b}[2K" } else { "\r\u{1b}[2K" };
+        self.owed = if has_status { 3 } else { 2 };
+        self.write(rows);
+    }
+
+    /// Before the composer comes back.
+    pub(crate) fn make_room(&mut self) {
+        let rows = "\r\n".repeat(std::mem::take(&mut self.owed));
+        self.write(&rows);
     }
 
     /// Below whatever the composer left on the screen.
@@ -347,6 +374,6 @@ mod tests {
             let line = Line::of(Style::BOLD, "x");
             screen.draw(std::slice::from_ref(&line), std::slice::from_ref(&line));
         });
-        assert_eq!(text, "words␛[2J\r\nx\r\n");
+        assert_eq!(text, "words␛[2J\nx\n");
     }
 }

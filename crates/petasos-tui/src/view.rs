@@ -14,8 +14,9 @@ use petasos_session::Ran;
 use crate::calls::{Answered, Calls, lasted};
 use crate::diff::{self, Fold};
 use crate::line::{Colour, Line, Style};
-use crate::markdown::{Canvas, Stream, render};
+use crate::markdown::{Canvas, render};
 use crate::screen::NARROWEST;
+use crate::words::Written;
 
 const SPINNER: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME: u128 = 120;
@@ -45,15 +46,20 @@ pub(crate) enum Words {
     Streamed,
     /// When the reply is complete.
     Whole,
+    /// When it is complete, and only of a reply that asks for no calls.
+    Final,
 }
 
 /// What is shown besides replies and calls.
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Parts {
     /// What the model thinks.
     pub(crate) reasoning: bool,
     /// Edits as diffs.
     pub(crate) diffs: bool,
+    /// An empty line below a reply.
+    pub(crate) space: bool,
 }
 
 /// Something that stays on the screen.
@@ -81,7 +87,7 @@ pub(crate) struct View {
     pub(crate) hint_after: Option<Duration>,
     /// Words were shown, and nothing stands below them yet.
     spoke: bool,
-    stream: Stream,
+    pub(crate) written: Written,
     streamed: Option<(u32, u32)>,
     thought: String,
     calls: Calls,
@@ -101,7 +107,7 @@ impl View {
     pub(crate) fn new(live: bool, emoji: Arc<dyn Fn(&str) -> String + Send + Sync>) -> Self {
         Self {
             detail: Detail::Usual,
-            parts: Parts { reasoning: false, diffs: true },
+            parts: Parts { reasoning: false, diffs: true, space: true },
             words: Words::Streamed,
             changed: Vec::new(),
             folded: Vec::new(),
@@ -109,7 +115,7 @@ impl View {
             live,
             hint_after: None,
             spoke: false,
-            stream: Stream::default(),
+            written: Written::default(),
             streamed: None,
             thought: String::new(),
             calls: Calls::default(),
@@ -172,8 +178,9 @@ impl View {
             Event::Delta { request, attempt, delta, .. } => {
                 self.delta((request, attempt), delta, canvas);
             }
-            Event::Replied { request, text, served, path, .. } => {
-                if self.streamed.is_none_or(|(shown, _)| shown != request) && !text.is_empty() {
+            Event::Replied { request, text, calls, served, path, .. } => {
+                let hidden = text.is_empty() || calls > 0 && self.words == Words::Final;
+                if self.streamed.is_none_or(|(shown, _)| shown != request) && !hidden {
                     self.text(&text, canvas);
                 }
                 self.settle(canvas);
@@ -217,7 +224,8 @@ impl View {
                 } else {
                     (preview.as_str(), view)
                 };
-                let answer = Answered { status, preview, view: &view, diffs, columns, more };
+                let lines = self.calls.lines(&call, &view);
+                let answer = Answered { status, preview, view: &view, lines, diffs, columns, more };
                 let shown = self.calls.answered(&call, &answer);
                 if self.detail != Detail::Quiet || status != Status::Ok {
                     self.lines(shown.lines);
@@ -268,7 +276,7 @@ impl View {
 
     fn delta(&mut self, of: (u32, u32), delta: Delta, canvas: Canvas) {
         match delta {
-            Delta::Text { .. } if self.words == Words::Whole => self.doing("writing"),
+            Delta::Text { .. } if self.words != Words::Streamed => self.doing("writing"),
             Delta::Text { text } => {
                 if self.streamed.is_some_and(|shown| shown.0 == of.0 && shown.1 < of.1) {
                     self.settle(canvas);
@@ -276,6 +284,7 @@ impl View {
                     self.line(Line::of(Style::of(Colour::Yellow), again));
                 }
                 self.streamed = Some(of);
+                self.doing("writing");
                 self.told_thought();
                 self.text(&text, canvas);
             }
@@ -295,7 +304,7 @@ impl View {
     fn text(&mut self, text: &str, canvas: Canvas) {
         if self.live {
             self.spoke = true;
-            let lines = self.stream.push(text, canvas);
+            let lines = self.written.push(text, canvas);
             self.lines(lines);
         } else {
             self.raw(text);
@@ -361,14 +370,24 @@ impl View {
     fn settle(&mut self, canvas: Canvas) {
         self.told_thought();
         if self.live {
-            let rest = self.stream.finish(canvas);
+            let rest = self.written.finish(canvas);
             self.lines(rest);
-            if std::mem::take(&mut self.spoke) {
+            if std::mem::take(&mut self.spoke) && self.parts.space {
                 self.line(Line::new());
             }
         } else if matches!(self.stay.last(), Some(Piece::Raw(text)) if !text.ends_with('\n')) {
             self.raw("\n");
         }
+    }
+
+    /// Whether what was shown last is an empty line.
+    pub(crate) fn ends_blank(&self) -> bool {
+        matches!(self.stay.last(), Some(Piece::Line(line)) if line.is_empty())
+    }
+
+    /// A call waited so long for a person: that is no time of its own.
+    pub(crate) fn waited(&mut self, call: &CallId, time: Duration) {
+        self.calls.waited(call, time);
     }
 
     /// The turn is over.
@@ -404,7 +423,7 @@ impl View {
         let took = self.since.elapsed();
         let frame = usize::try_from(took.as_millis() / FRAME).unwrap_or_default();
         let spinner = SPINNER[frame % SPINNER.len()];
-        let mut rows = self.stream.tail(canvas);
+        let mut rows = self.written.tail(canvas);
         if self.calls.is_empty() {
             let mut row = Line::of(Style::of(Colour::Cyan), &format!("{spinner} "));
             row.push(Style::FAINT, &format!("{} · {}", self.doing, lasted(took)));

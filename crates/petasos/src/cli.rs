@@ -27,7 +27,7 @@ const EXAMPLES: &str = "Examples:
 
 /// The page of the whole program; the commands stand in groups.
 const TEMPLATE: &str =
-    "{about}\n\n{usage-heading} {usage}\n\n{commands}Options:\n{options}{after-help}";
+    "{about}\n\n{usage-heading} {usage}\n\n{commands}{chat}Options:\n{options}{after-help}";
 
 /// The commands by what people want of them.
 const GROUPS: &[(&str, &[&str])] = &[
@@ -40,7 +40,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Decide what it may do",
         &["approval", "tools", "toolsets", "hooks", "backend", "stop", "resume"],
     ),
-    ("Extend it", &["mcp", "skills", "curator", "plugins"]),
+    ("Extend it", &["mcp", "skills", "curator", "plugins", "browser"]),
     ("Reach it from elsewhere", &["gateway", "serve", "webhook", "cron", "kanban", "acp"]),
     (
         "Look after it",
@@ -50,6 +50,9 @@ const GROUPS: &[(&str, &[&str])] = &[
 
 /// Flags that every command takes stand behind its own.
 const EVERYWHERE: &str = "Options of every command";
+
+/// Flags of a conversation, which needs no command.
+const CHAT: &str = "Chat options";
 
 /// Bad usage, as scripts know it.
 const USAGE: u8 = 2;
@@ -171,6 +174,27 @@ pub fn program() -> Words {
     grammar(COMMANDS)
 }
 
+/// The whole command line as it is told to shells and manuals: a conversation needs no command, so
+/// its flags are flags of the program.
+pub fn described() -> Words {
+    program().args(conversation_flags())
+}
+
+fn conversation_flags() -> Vec<Arg> {
+    let chat = COMMANDS.iter().find(|command| command.name == "chat");
+    let chat = chat.map(|chat| (chat.arguments)(Words::new(chat.name))).unwrap_or_default();
+    let flags = chat.get_arguments().filter(|flag| !flag.is_positional());
+    flags.map(|flag| flag.clone().help_heading(CHAT)).collect()
+}
+
+/// The flags of a conversation, as the page of the program shows them.
+fn conversation_page() -> String {
+    let flags = conversation_flags();
+    let mut page =
+        Words::new("chat").disable_help_flag(true).help_template("{options}").args(flags);
+    format!("{CHAT}:\n{}\n\n", page.render_help().to_string().trim_end())
+}
+
 /// The commands of a page, under their headings.
 fn grouped(commands: &[&'static Command]) -> String {
     let shown = |name: &&str| {
@@ -187,12 +211,15 @@ fn grouped(commands: &[&'static Command]) -> String {
 /// The command line with these commands; the arguments of a command are built when it is the one
 /// asked for.
 fn grammar(commands: &[&'static Command]) -> Words {
+    // Only a line without a command is answered with this page.
+    let chat = if commands.len() > 1 { conversation_page() } else { String::new() };
+    let page = TEMPLATE.replace("{commands}", &grouped(commands)).replace("{chat}", &chat);
     let mut program = Words::new("petasos")
         .version(env!("CARGO_PKG_VERSION"))
         .about("The runtime that an agent runs its tools on")
         .override_usage(USAGE_LINES)
         .after_help(EXAMPLES)
-        .help_template(TEMPLATE.replace("{commands}", &grouped(commands)))
+        .help_template(page)
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
@@ -230,7 +257,10 @@ fn grammar(commands: &[&'static Command]) -> Words {
                 .help("Run the configured shell hooks without asking about new ones"),
         );
     for command in commands {
-        let subcommand = Words::new(command.name).about(command.about).hide(command.hidden);
+        let subcommand = Words::new(command.name)
+            .about(command.about)
+            .hide(command.hidden)
+            .after_help(command.examples_page());
         program = program.subcommand(subcommand.defer(command.arguments));
     }
     program
@@ -261,6 +291,17 @@ fn explain_usage(error: &clap::Error, words: &[OsString]) -> ExitCode {
         && COMMANDS.iter().all(|command| words.iter().all(|given| given != command.name))
     {
         Out::new(Reader::Person, false).report(&advise(word, words));
+        return ExitCode::from(USAGE);
+    }
+    let prompts = words.iter().any(|word| word == "run" || word == "chat");
+    if error.kind() == ErrorKind::UnknownArgument
+        && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg)
+        && prompts
+        && !word.starts_with('-')
+    {
+        let report = Report::usage(format!("`{word}` is one word too many"));
+        let hint = "a prompt of several words needs quotes: `petasos run \"…\"`";
+        Out::new(Reader::Person, false).report(&report.hint(hint));
         return ExitCode::from(USAGE);
     }
     // Printing help to a closed pipe is no error of ours.
@@ -306,6 +347,80 @@ mod tests {
             assert_eq!(places, 1, "{}", command.name);
         }
         assert!(grouped.iter().all(|name| COMMANDS.iter().any(|it| it.name == *name)));
+    }
+
+    /// The words of a line, as a shell reads them up to a pipe or a file.
+    fn typed(line: &str) -> Vec<String> {
+        let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+        for sign in line.split("petasos ").skip(1).collect::<Vec<_>>().join("petasos ").chars() {
+            match (sign, quote) {
+                ('\'' | '"', None) => quote = Some(sign),
+                (sign, Some(open)) if sign == open => quote = None,
+                ('|' | '>' | '<', None) => break,
+                (' ', None) => words.push(std::mem::take(&mut word)),
+                (sign, _) => word.push(sign),
+            }
+        }
+        words.push(word);
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
+    #[test]
+    fn every_command_has_examples_that_can_be_typed() {
+        for command in COMMANDS.iter().filter(|command| !command.hidden) {
+            assert!(!command.examples.is_empty(), "{} has no example", command.name);
+            for (line, does) in command.examples {
+                let words: Vec<String> = typed(&format!("{line} "));
+                assert!(line.contains(&format!("petasos {}", command.name)), "{line}");
+                let words = [vec!["petasos".to_owned()], words].concat();
+                let read = program().try_get_matches_from(&words);
+                let fine = match &read {
+                    Ok(_) => true,
+                    Err(error) => error.kind() == ErrorKind::DisplayHelp,
+                };
+                assert!(
+                    fine,
+                    "{line} ({does}): {}",
+                    read.err().map(|it| it.to_string()).unwrap_or_default()
+                );
+            }
+        }
+    }
+
+    /// Pages are sentences about what a command does, and say nothing about our types.
+    #[test]
+    fn every_page_begins_with_what_the_command_does() {
+        fn walk(command: &mut Words, path: &str) {
+            let page = command.render_long_help().to_string();
+            let first = page.lines().next().unwrap_or_default();
+            assert!(
+                !first.starts_with("Arguments of") && !first.starts_with("Usage"),
+                "{path}: {first}"
+            );
+            assert!(!first.trim().is_empty() && !first.ends_with('.'), "{path}: {first}");
+            let names: Vec<String> =
+                command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
+            for name in names {
+                let below = command.find_subcommand_mut(&name);
+                if let Some(below) = below {
+                    walk(below, &format!("{path} {name}"));
+                }
+            }
+        }
+        let mut program = program();
+        program.build();
+        walk(&mut program, "petasos");
+    }
+
+    #[test]
+    fn shells_and_manuals_know_the_flags_of_a_conversation() {
+        let described = described();
+        for flag in ["continue", "resume", "model", "yolo", "plan"] {
+            assert!(described.get_arguments().any(|it| it.get_long() == Some(flag)), "{flag}");
+        }
+        let page = program().render_long_help().to_string();
+        assert!(page.contains("Chat options:") && page.contains("-c, --continue"), "{page}");
     }
 
     #[test]

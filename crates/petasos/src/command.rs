@@ -6,14 +6,17 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use crate::ask::TerminalApprover;
 use clap::{ArgMatches, FromArgMatches, Subcommand};
-use petasos_approval::ask::TerminalApprover;
 use petasos_contract::approval::Approver;
 
 use crate::console::Tty;
 use crate::host::Host;
 use crate::out::Out;
 use crate::report::Report;
+
+/// A longer line of an example pushes only its own words aside.
+const EXAMPLE_COLUMNS: usize = 52;
 
 /// One command of the program.
 #[derive(Debug)]
@@ -22,6 +25,8 @@ pub(crate) struct Command {
     pub(crate) name: &'static str,
     /// One line for `--help`.
     pub(crate) about: &'static str,
+    /// Lines to type, and what each does.
+    pub(crate) examples: &'static [(&'static str, &'static str)],
     /// Whether `--help` lists it.
     pub(crate) hidden: bool,
     /// Adds its arguments.
@@ -40,7 +45,22 @@ impl Command {
         about: &'static str,
         run: Run,
     ) -> Self {
-        Self { name, about, hidden: false, arguments: actions::<A>, run }
+        Self { name, about, examples: &[], hidden: false, arguments: actions::<A>, run }
+    }
+
+    /// With these examples.
+    pub(crate) const fn examples(self, examples: &'static [(&'static str, &'static str)]) -> Self {
+        Self { examples, ..self }
+    }
+
+    /// The examples as the page of the command shows them.
+    pub(crate) fn examples_page(&self) -> String {
+        let widest = self.examples.iter().map(|(line, _)| line.chars().count()).max();
+        let width = widest.unwrap_or_default().min(EXAMPLE_COLUMNS);
+        let row = |(line, does): &(&str, &str)| format!("  {line:width$}  {does}");
+        let rows: Vec<String> = self.examples.iter().map(row).collect();
+        let rows = rows.iter().map(|row| row.trim_end()).collect::<Vec<_>>().join("\n");
+        if rows.is_empty() { rows } else { format!("Examples:\n{rows}") }
     }
 }
 

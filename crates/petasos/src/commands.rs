@@ -4,6 +4,7 @@ mod acp;
 mod approval;
 mod auth;
 mod backend;
+mod browser;
 mod chat;
 mod completions;
 mod config;
@@ -50,6 +51,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &approval::COMMAND,
     &auth::COMMAND,
     &backend::COMMAND,
+    &browser::COMMAND,
     &chat::COMMAND,
     &completions::COMMAND,
     &config::COMMAND,

@@ -8,7 +8,7 @@ use std::io::{self, Read as _, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use petasos_approval::ask::{Console, Input, Look};
+use crate::ask::{Console, Input, Look};
 use petasos_contract::BoxFuture;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::oneshot;

@@ -52,6 +52,8 @@ struct AgentEntry {
     env: BTreeMap<String, String>,
     /// Variables of this program that it is given.
     pass_env: Vec<String>,
+    /// The mode that its sessions are put in, by its own name for it.
+    mode: Option<String>,
 }
 
 /// The agents of a configuration.
@@ -81,6 +83,7 @@ impl ForeignAgents {
     /// Starts an agent in the workspace of a call.
     async fn start(&self, name: &str, cx: &CallContext) -> Result<StartedAgent, String> {
         let entry = entry(name, &cx.settings)?;
+        let mode = entry.mode;
         let processes = self.processes.as_ref().ok_or("this program starts no others")?;
         let argv = std::iter::once(entry.command).chain(entry.args).collect();
         let spec = HelperSpec {
@@ -95,6 +98,7 @@ impl ForeignAgents {
         let transport = Transport::over(helper.stdout, helper.stdin);
         Ok(StartedAgent {
             transport,
+            mode,
             life: AgentLife { hand: helper.hand, complaint, _drain: drain },
         })
     }
@@ -109,7 +113,7 @@ impl ForeignAgents {
     }
 
     async fn worked(&self, task: &AgentTask, cx: &CallContext) -> Result<String, String> {
-        let StartedAgent { transport, life } = self.start(&task.agent, cx).await?;
+        let StartedAgent { transport, mode, life } = self.start(&task.agent, cx).await?;
         let heard = Arc::new(Heard {
             said: Mutex::default(),
             judge: self.judge(&task.agent),
@@ -120,7 +124,8 @@ impl ForeignAgents {
                 ..cx.clone()
             },
         });
-        let done = converse(transport, Arc::clone(&heard), task, cx).await;
+        let opening = (transport, mode.as_deref());
+        let done = converse(opening, Arc::clone(&heard), task, cx).await;
         if let Err(error) = life.hand.kill(WIND_UP).await {
             tracing::warn!(agent = task.agent, %error, "the agent was not ended");
         }
@@ -138,6 +143,8 @@ impl ForeignAgents {
 /// An agent whose program runs.
 struct StartedAgent {
     transport: Transport,
+    /// The mode that its sessions are put in.
+    mode: Option<String>,
     life: AgentLife,
 }
 
@@ -150,7 +157,7 @@ struct AgentLife {
 
 /// Connects, says what is to be done, and waits for the end of it.
 async fn converse(
-    transport: Transport,
+    (transport, mode): (Transport, Option<&str>),
     heard: Arc<Heard>,
     task: &AgentTask,
     cx: &CallContext,
@@ -162,7 +169,7 @@ async fn converse(
         opened = AgentConnection::open(transport, heard, version) => opened,
     };
     let connection = opened.map_err(said)?;
-    let session = connection.begin(&cx.workspace).await.map_err(said)?;
+    let session = connection.begin(&cx.workspace, mode).await.map_err(said)?;
     let turn = connection.prompt(&session, &task.words, &[], WORK_MAX);
     tokio::select! {
         biased;

@@ -30,6 +30,7 @@
 //! | `signals` | told to end |
 //! | `report` | errors for people: what, why, and the next step |
 
+mod ask;
 mod board;
 mod board_news;
 mod chats;
@@ -48,6 +49,7 @@ mod guests;
 mod halt;
 pub mod host;
 mod http;
+mod listed;
 mod logging;
 mod out;
 mod panel;

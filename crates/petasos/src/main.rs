@@ -9,7 +9,9 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let inputs = petasos_config::Inputs::from_process();
+    // Both are read before their secrets are covered.
+    let (words, inputs) =
+        (std::env::args_os().collect::<Vec<_>>(), petasos_config::Inputs::from_process());
     petasos_terminal::make_private();
-    petasos::cli::run(std::env::args_os(), inputs)
+    petasos::cli::run(words, inputs)
 }

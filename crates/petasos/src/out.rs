@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use petasos_approval::ask::Look;
+use crate::ask::Look;
 use serde::Serialize;
 use serde_json::Value;
 

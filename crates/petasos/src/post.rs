@@ -20,6 +20,21 @@ pub(crate) fn gateway_socket(home: &Path) -> PathBuf {
     home.join(SOCKET)
 }
 
+/// Whether somebody can be asked about turns that no chat began: the settings name a chat, and a
+/// gateway of this home is there to ask in it.
+pub(crate) fn routes_questions(settings: &Settings) -> bool {
+    route_to(settings).is_some() && is_gateway_running(settings.home())
+}
+
+/// The chat whose administrators are asked then.
+pub(crate) fn route_to(settings: &Settings) -> Option<&str> {
+    settings.text("approvals.route_to").map(str::trim).filter(|target| !target.is_empty())
+}
+
+fn is_gateway_running(home: &Path) -> bool {
+    UnixStream::connect(gateway_socket(home)).is_ok()
+}
+
 /// The store of a home, opened when somebody first needs it.
 #[derive(Debug)]
 pub(crate) struct HomeStore {
@@ -53,7 +68,7 @@ impl PostHost for HomeStore {
     }
 
     fn is_gateway_running(&self) -> bool {
-        UnixStream::connect(gateway_socket(&self.home)).is_ok()
+        is_gateway_running(&self.home)
     }
 
     fn stopped(&self) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use petasos_approval::ask::Look as Marks;
+use crate::ask::Look as Marks;
 use petasos_contract::Settings;
 use petasos_runtime::definitions::Catalogue;
 use petasos_runtime::registry::DEFAULT_EMOJI;

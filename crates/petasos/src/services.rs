@@ -5,7 +5,7 @@ mod pages;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use petasos_approval::ask::{Look, shown, stored};
+use crate::ask::{Look, shown, stored};
 use petasos_config::{Inputs, edit, home};
 use petasos_contract::approval::ApprovalRequest;
 use petasos_contract::context::Surface;
@@ -156,7 +156,15 @@ impl Program {
 
 /// Who would answer for this choice, by the resolver that is asked for each request.
 pub(crate) async fn resolved(host: &Host, choice: &ModelChoice) -> Result<String, String> {
-    let settings = host.settings();
+    resolved_by(host.settings(), host, choice).await
+}
+
+/// The same by other settings than those that the program began with.
+pub(crate) async fn resolved_by(
+    settings: &Arc<Settings>,
+    host: &Host,
+    choice: &ModelChoice,
+) -> Result<String, String> {
     if let Some(agent) = crate::foreign::resolved(choice, settings) {
         return agent;
     }
@@ -179,7 +187,8 @@ pub(crate) async fn resolved(host: &Host, choice: &ModelChoice) -> Result<String
 impl Services for Program {
     fn context(&self, session: &SessionId) -> CallContext {
         let cx = CallContext::new(self.present().0, self.surface, session.clone());
-        let cx = cx.attended(self.attended);
+        let routed = self.surface == Surface::Cron && crate::post::routes_questions(&cx.settings);
+        let cx = cx.attended(self.attended || routed);
         match &self.places {
             Some(places) => places.put(cx),
             None => cx,

@@ -8,7 +8,7 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "approve",
     aliases: &["yes"],
     usage: "[once|session|always]",
-    about: "Allow what is being asked about",
+    about: "Approve the open question",
     run: |live, words| Box::pin(run(live, words)),
 };
 

@@ -9,7 +9,7 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "branch",
     aliases: &["fork"],
     usage: "[title]",
-    about: "Go on in a copy of this conversation",
+    about: "Continue in a copy of this conversation",
     run: |live, words| Box::pin(run(live, words)),
 };
 

@@ -7,7 +7,7 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "deny",
     aliases: &["no"],
     usage: "[why]",
-    about: "Refuse what is being asked about",
+    about: "Deny the open question",
     run: |live, words| Box::pin(run(live, words)),
 };
 

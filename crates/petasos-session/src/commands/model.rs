@@ -1,10 +1,18 @@
 //! `/model`: who answers, and somebody else from now on.
 
+use std::time::Duration;
+
+use petasos_contract::Settings;
 use petasos_store::Amend;
+use serde_json::Value;
 
 use crate::command::{CommandOutcome, Page, SlashCommand};
 use crate::live::LiveSession;
+use crate::offers::OfferKind;
 use crate::services::{ModelChoice, Topic};
+
+/// A choice waits no longer for the provider's list.
+const LISTED_WITHIN: Duration = Duration::from_secs(3);
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "model",
@@ -16,6 +24,7 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
 
 async fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
     let Asked { wanted, reach } = Asked::read(words)?;
+    let reach = reach.unwrap_or_else(|| usual_reach(&wanted, &live.choice.settings));
     if wanted == ModelChoice::default() {
         let text = live.services().describe(Topic::Provider, "", &live.choice).await?;
         let usage = "/model NAME [--provider P] changes it; /models lists what the provider offers";
@@ -52,7 +61,29 @@ async fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, Stri
         Reach::Global => live.services().save_model(&wanted)?,
     };
     pages.push(Page::Markdown(format!("{who} ({reach})")));
+    if let Some(model) = &wanted.model {
+        pages.extend(unlisted(live, model).await.map(Page::Note));
+    }
     Ok(CommandOutcome { pages, ..CommandOutcome::default() })
+}
+
+/// How far a choice without a flag reaches: a model alone may be meant for good, a provider is not.
+fn usual_reach(wanted: &ModelChoice, settings: &Settings) -> Reach {
+    let persists = settings.get("model.persist_switch_by_default") == Some(&Value::Bool(true));
+    if persists && wanted.model.is_some() { Reach::Global } else { Reach::Session }
+}
+
+/// A word about a model that its provider does not list; it may have it all the same.
+async fn unlisted(live: &LiveSession, model: &str) -> Option<String> {
+    let offers = tokio::time::timeout(LISTED_WITHIN, live.offers(OfferKind::Models)).await.ok()?;
+    let names: Vec<String> = offers.ok()?.into_iter().map(|offer| offer.label).collect();
+    if names.is_empty() || names.iter().any(|name| name == model) {
+        return None;
+    }
+    let near = names.iter().map(|name| (strsim::osa_distance(name, model), name)).min();
+    let near = near.filter(|(distance, _)| *distance <= model.len() / 2);
+    let hint = near.map(|(_, name)| format!("; did you mean `{name}`?")).unwrap_or_default();
+    Some(format!("⚠ the provider does not list `{model}`{hint}"))
 }
 
 /// How far a choice reaches.
@@ -66,14 +97,15 @@ enum Reach {
 #[derive(Debug, PartialEq, Eq)]
 struct Asked {
     wanted: ModelChoice,
-    reach: Reach,
+    /// What was said about it, if anything.
+    reach: Option<Reach>,
 }
 
 impl Asked {
     /// Reads the words; dashes that a phone made long are dashes.
     fn read(words: &str) -> Result<Self, String> {
         let words = words.replace(['—', '–'], "--");
-        let mut asked = Self { wanted: ModelChoice::default(), reach: Reach::Session };
+        let mut asked = Self { wanted: ModelChoice::default(), reach: None };
         let mut words = words.split_whitespace();
         while let Some(word) = words.next() {
             match word {
@@ -81,9 +113,9 @@ impl Asked {
                     let provider = words.next().ok_or("--provider needs a name")?;
                     asked.wanted.provider = Some(provider.to_owned());
                 }
-                "--session" => asked.reach = Reach::Session,
-                "--once" => asked.reach = Reach::Once,
-                "--global" => asked.reach = Reach::Global,
+                "--session" => asked.reach = Some(Reach::Session),
+                "--once" => asked.reach = Some(Reach::Once),
+                "--global" => asked.reach = Some(Reach::Global),
                 flag if flag.starts_with("--") => return Err(format!("there is no `{flag}` here")),
                 model => asked.wanted.model = Some(model.to_owned()),
             }
@@ -97,16 +129,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_switch_without_a_flag_is_kept_where_the_settings_say_so() {
+        let kept = serde_json::json!({"model": {"persist_switch_by_default": true}});
+        let kept = Settings::from_values(kept.as_object().cloned().unwrap());
+        let plain = Settings::from_values(serde_json::Map::new());
+        let model = Asked::read("m").unwrap().wanted;
+        let provider = Asked::read("--provider p").unwrap().wanted;
+        assert_eq!(usual_reach(&model, &kept), Reach::Global);
+        assert_eq!(usual_reach(&model, &plain), Reach::Session);
+        assert_eq!(usual_reach(&provider, &kept), Reach::Session);
+    }
+
+    #[test]
     fn flags_are_read_in_any_order() {
         let wanted = |model: Option<&str>, provider: Option<&str>| ModelChoice {
             model: model.map(str::to_owned),
             provider: provider.map(str::to_owned),
         };
         let read = |words| Asked::read(words).map(|it| (it.wanted, it.reach));
-        assert_eq!(read("a/b —once"), Ok((wanted(Some("a/b"), None), Reach::Once)));
+        assert_eq!(read("a/b —once"), Ok((wanted(Some("a/b"), None), Some(Reach::Once))));
         assert_eq!(
             read("--provider p m --global"),
-            Ok((wanted(Some("m"), Some("p")), Reach::Global))
+            Ok((wanted(Some("m"), Some("p")), Some(Reach::Global)))
         );
         assert!(read("m --forever").is_err() && read("--provider").is_err());
     }

@@ -7,7 +7,7 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "new",
     aliases: &["reset", "clear"],
     usage: "",
-    about: "Begin a new conversation",
+    about: "Start a new conversation",
     run: |live, words| Box::pin(std::future::ready(run(live, words))),
 };
 

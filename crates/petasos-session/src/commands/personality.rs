@@ -9,7 +9,7 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "personality",
     aliases: &[],
     usage: "[name|none]",
-    about: "Choose how the agent speaks, or list the ways",
+    about: "Choose a personality, or list them",
     run: |live, words| Box::pin(std::future::ready(run(live, words))),
 };
 

@@ -8,7 +8,7 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "provider",
     aliases: &[],
     usage: "",
-    about: "Show who answers, and why",
+    about: "Show which provider answers, and why",
     run: |live, words| Box::pin(run(live, words)),
 };
 

@@ -7,7 +7,7 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "queue",
     aliases: &["next"],
     usage: "<words>",
-    about: "Say something when the agent is done",
+    about: "Queue a message for when the agent is done",
     run: |live, words| Box::pin(std::future::ready(Ok(run(live, words)))),
 };
 

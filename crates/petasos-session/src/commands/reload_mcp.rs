@@ -7,7 +7,7 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "reload-mcp",
     aliases: &[],
     usage: "[now]",
-    about: "Follow the MCP servers of the configuration",
+    about: "Reload the MCP servers of the configuration",
     run: |live, words| Box::pin(run(live, words)),
 };
 

@@ -9,7 +9,7 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "resume",
     aliases: &["continue"],
     usage: "[id, title or beginning]",
-    about: "Go on with another conversation",
+    about: "Resume another conversation",
     run: |live, words| Box::pin(run(live, words)),
 };
 

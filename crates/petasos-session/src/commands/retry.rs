@@ -7,7 +7,7 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "retry",
     aliases: &["again"],
     usage: "",
-    about: "Say the last message again",
+    about: "Send the last message again",
     run: |live, words| Box::pin(run(live, words)),
 };
 

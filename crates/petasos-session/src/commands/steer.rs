@@ -7,7 +7,7 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "steer",
     aliases: &["tell"],
     usage: "<words>",
-    about: "Add something while the agent works",
+    about: "Tell the running turn something",
     run: |live, words| Box::pin(std::future::ready(run(live, words))),
 };
 

@@ -5,7 +5,7 @@ use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "taint",
-    aliases: &["sources"],
+    aliases: &[],
     usage: "",
     about: "Show which words from outside the conversation has read",
     run: |live, words| Box::pin(std::future::ready(run(live, words))),

@@ -9,7 +9,7 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "undo",
     aliases: &["rewind"],
     usage: "",
-    about: "Take back the last exchange",
+    about: "Remove the last exchange",
     run: |live, words| Box::pin(run(live, words)),
 };
 

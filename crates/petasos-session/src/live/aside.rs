@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use petasos_agent::{Agent, Input, TurnEnd};
 use petasos_contract::SessionId;
+use petasos_contract::context::Surface;
 use petasos_contract::wait::Owned;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{LiveSession, suggest_title};
 use crate::command::Page;
+use crate::correspondent::Letter;
 
 /// So many run at once.
 const ASIDES_MAX: usize = 4;
@@ -94,6 +96,9 @@ impl LiveSession {
         let (number, session) = (self.asides.numbered, agent.session().clone());
         self.parts.questions.admit(session.clone(), &self.shared.desk);
         let cx = self.surroundings(&session);
+        // In a chat nobody watches it: what needs a person is refused and not waited for.
+        let watched = cx.attended && cx.surface != Surface::Gateway;
+        let cx = cx.attended(watched);
         let (cancel, sender) = (cx.cancel.clone(), self.asides.sender.clone());
         let input = Input::from(prompt);
         let work = Owned::start(async move {
@@ -108,26 +113,29 @@ impl LiveSession {
         Ok((number, session))
     }
 
-    /// Shows what came of a task.
-    pub(crate) fn finish_aside(&mut self, ended: &Ended) {
+    /// Shows what came of a task, and carries it to people who do not watch.
+    pub(crate) async fn finish_aside(&mut self, ended: &Ended) {
         let place = self.asides.running.iter().position(|aside| aside.number == ended.number);
         let Some(aside) = place.map(|place| self.asides.running.remove(place)) else { return };
         let (number, session) = (ended.number, &aside.session);
         self.parts.questions.dismiss(session);
         self.parts.states.iter().for_each(|state| state.end(session));
-        match &ended.end {
+        let pages = match &ended.end {
             Ok(end) => {
                 let how = end.outcome.as_str();
-                self.show(Page::Note(format!(
-                    "⚑ background task {number} ({}): {how}",
-                    aside.prompt
-                )));
-                self.show(Page::Markdown(end.text.clone()));
-                self.show(Page::Note(format!("/resume {session} goes on with it")));
+                vec![
+                    Page::Note(format!("⚑ background task {number} ({}): {how}", aside.prompt)),
+                    Page::Markdown(end.text.clone()),
+                    Page::Note(format!("/resume {session} goes on with it")),
+                ]
             }
-            Err(why) => {
-                self.show(Page::Warning(format!("background task {number} failed: {why}")));
-            }
+            Err(why) => vec![Page::Warning(format!("background task {number} failed: {why}"))],
+        };
+        let texts: Vec<&str> = pages.iter().map(Page::text).collect();
+        let letter = Letter::ToPeople(texts.join("\n\n"));
+        for page in pages {
+            self.show(page);
         }
+        self.parts.carried(self.id(), letter).await;
     }
 }

@@ -63,8 +63,9 @@ fn told_result(preview: &str) -> String {
     match serde_json::from_str::<Value>(preview) {
         Ok(Value::Object(fields)) => {
             let code = fields.get("exit_code").and_then(Value::as_i64).filter(|code| *code != 0);
-            let told = RESULT.iter().find_map(|key| fields.get(*key).filter(|it| says(it)));
-            let told = told.map(|value| one_line(&said(value))).unwrap_or_default();
+            let told =
+                RESULT.iter().find_map(|key| Some((key, fields.get(*key).filter(|it| says(it))?)));
+            let told = told.map(|(key, value)| one_line(&found(key, value))).unwrap_or_default();
             match code {
                 Some(code) => format!("exit {code} {told}").trim_end().to_owned(),
                 None => told,
@@ -75,6 +76,15 @@ fn told_result(preview: &str) -> String {
             let found = RESULT.iter().find_map(|key| field(preview, key));
             one_line(&found.unwrap_or_else(|| preview.to_owned()))
         }
+    }
+}
+
+/// A field of a result; a list of matches is told by how many there are.
+fn found(key: &str, value: &Value) -> String {
+    match value {
+        Value::Array(all) if key == "matches" && all.len() == 1 => "1 match".to_owned(),
+        Value::Array(all) if key == "matches" => format!("{} matches", all.len()),
+        value => said(value),
     }
 }
 
@@ -92,6 +102,7 @@ fn said(value: &Value) -> String {
         Value::Array(all) => match all.first() {
             Some(Value::String(first)) if all.len() == 1 => first.clone(),
             Some(Value::String(first)) => format!("{first} and {} more", all.len() - 1),
+            _ if all.len() == 1 => "1 entry".to_owned(),
             _ => format!("{} entries", all.len()),
         },
         other => other.to_string(),
@@ -128,7 +139,8 @@ fn one_line(text: &str) -> String {
     if line.len() < first.len() {
         line.push('…');
     } else if more > 0 {
-        write!(line, " (+{more} lines)").unwrap_or_default();
+        let s = if more == 1 { "" } else { "s" };
+        write!(line, " (+{more} line{s})").unwrap_or_default();
     }
     line
 }
@@ -140,7 +152,7 @@ mod tests {
     #[test]
     fn the_telling_argument_is_shown() {
         for (arguments_text, shown) in [
-            (r#"{"timeout": 3, "command": "ls\nrm x"}"#, "ls (+1 lines)"),
+            (r#"{"timeout": 3, "command": "ls\nrm x"}"#, "ls (+1 line)"),
             (r#"{"path": "a.txt", "content": "long"}"#, "a.txt"),
             (r#"{"urls": ["a", "b"]}"#, "a and 1 more"),
             (r#"{"todos": []}"#, ""),
@@ -153,12 +165,14 @@ mod tests {
     #[test]
     fn a_result_is_one_line_even_when_it_is_cut() {
         for (preview, shown) in [
-            (r#"{"output":"a\nb\n","exit_code":0}"#, "a (+1 lines)"),
+            (r#"{"output":"a\nb\n","exit_code":0}"#, "a (+1 line)"),
             (r#"{"output":"","exit_code":3}"#, "exit 3"),
             (r#"{"error":"no such file","output":""}"#, "no such file"),
             (r#"{"error":"Tool execution failed: InvalidArguments: no `path`"}"#, "no `path`"),
             (r#"{"output":"one\ntwo\nthr"#, "one (+2 lines)"),
             (r#"{"status":"ok"}"#, "ok"),
+            (r#"{"matches":[{"line":1}]}"#, "1 match"),
+            (r#"{"matches":[]}"#, "0 matches"),
             ("plain text", "plain text"),
             ("", ""),
         ] {

@@ -1,6 +1,6 @@
 //! How a chat begins: what it is made of, as the configuration says.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -20,6 +20,7 @@ use crate::signals::Signals;
 use crate::skin::Skin;
 use crate::view::{self, Detail, View, Words};
 use crate::watch::Emoji;
+use crate::words::Markup;
 
 /// Pastes of more lines are folded, unless `paste_collapse_threshold` says otherwise.
 const FOLD_PASTES_ABOVE: usize = 5;
@@ -60,6 +61,7 @@ impl Chat {
             lines: first.into_iter().collect(),
             doing: None,
             pending: BTreeSet::new(),
+            queued: BTreeMap::new(),
             question: None,
             picker: None,
             swallow: Swallow::default(),
@@ -93,9 +95,15 @@ impl Chat {
         view.hint_after = look.live.then_some(view::HINTED_AFTER);
         view.parts.reasoning = flag("display.show_reasoning").unwrap_or_default();
         view.parts.diffs = flag("display.inline_diffs").unwrap_or(true);
-        if flag("display.streaming") == Some(false) {
-            view.words = Words::Whole;
-        }
+        view.parts.space = !flag("display.compact").unwrap_or_default();
+        view.written.markup = Markup::of(settings);
+        view.words = if flag("display.interim_assistant_messages") == Some(false) {
+            Words::Final
+        } else if flag("display.streaming") == Some(false) {
+            Words::Whole
+        } else {
+            Words::Streamed
+        };
         view.detail = match settings.get("display.tool_progress") {
             _ if flag("agent.verbose").unwrap_or_default() => Detail::Verbose,
             Some(value) if value == "off" || value == false => Detail::Quiet,

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use petasos_contract::ToolName;
+use petasos_contract::approval::ApprovalRequest;
 use petasos_contract::call::Status;
 use petasos_contract::event::Event;
 use petasos_contract::message::Message;
+use petasos_contract::plan::FileEdit;
 use petasos_session::{
     Answerer, Closed, CommandOutcome, EventStream, Outcome, Page, Question, QuestionKind,
     QuestionReply, SessionEvent, StreamItem, TurnEnd, TurnError,
@@ -16,8 +18,15 @@ use petasos_session::{
 
 use super::menu::Menu;
 use super::{Asking, Chat, Next};
+use crate::diff::{self, Fold};
 use crate::line::{Colour, Line, Style};
 use crate::view;
+
+/// So many lines of an earlier message are shown.
+const QUOTED_MAX: usize = 10;
+
+/// The line of a question below which its reasons stand.
+const REASONS: &str = "because:";
 
 /// The text of a turn whose model said nothing.
 const EMPTY: &str = "(empty)";
@@ -51,6 +60,7 @@ impl Chat {
             None => {
                 self.events = None;
                 self.pending.clear();
+                self.queued.clear();
                 self.close_question();
                 self.picker = None;
                 if self.next == Next::Stay {
@@ -83,12 +93,22 @@ impl Chat {
                     self.show_picture(preview);
                 }
             }
-            SessionEvent::Submitted { id, .. } => {
+            SessionEvent::Submitted { id, text } => {
+                if !self.pending.is_empty() && !text.is_empty() {
+                    self.queued.insert(*id, text.clone());
+                }
                 self.pending.insert(*id);
             }
-            SessionEvent::TurnStarted { .. } => self.view.begin("thinking"),
+            SessionEvent::TurnStarted { id } => {
+                if let Some(text) = self.queued.remove(id).filter(|_| self.screen.look().live) {
+                    self.view.forget_changes();
+                    self.put(self.quoted(&text, canvas.columns));
+                }
+                self.view.begin("thinking");
+            }
             SessionEvent::TurnEnded { id, end, .. } => {
                 self.pending.remove(id);
+                self.queued.remove(id);
                 self.view.end(canvas);
                 self.conclude(end);
             }
@@ -200,16 +220,19 @@ impl Chat {
         let canvas = self.screen.canvas();
         self.view.note_below(canvas);
         let text = self.question_text(question);
-        self.put(text.lines().flat_map(|line| laid_out(line, canvas.columns)).collect::<Vec<_>>());
+        let spaced = self.view.ends_blank();
+        let lines = text.lines().skip_while(|line| spaced && line.is_empty());
+        let mut lines: Vec<Line> = lines.flat_map(|line| laid_out(line, canvas.columns)).collect();
+        let live = self.screen.look().live;
+        let edits = if live { edited(question, canvas.columns) } else { Vec::new() };
+        let reasons = lines.iter().rposition(|line| line.text() == REASONS);
+        lines.splice(reasons.map_or(lines.len()..lines.len(), |at| at..at), edits);
+        self.put(lines);
         let draft = self.draft.put_by();
         self.picker = None;
-        let menu = match &question.kind {
-            QuestionKind::Approval(request) if self.screen.look().live => {
-                Some(Menu::new(request.widest, Instant::now()))
-            }
-            _ => None,
-        };
-        self.question = Some(Asking { question: Arc::clone(question), draft, menu });
+        let since = Instant::now();
+        let menu = Some(since).filter(|_| live).and_then(|now| Menu::of(&question.kind, now));
+        self.question = Some(Asking { question: Arc::clone(question), draft, menu, since });
         if self.input.has_ended() {
             self.decline();
         } else if self.input.needs_prompt() {
@@ -223,14 +246,23 @@ impl Chat {
         match &question.kind {
             QuestionKind::Approval(request) => {
                 let colour = self.screen.look().is_styled();
-                let shown = self.session.service().services().approval_text(request, colour);
-                if self.screen.look().live {
+                // A live screen shows edits as it shows those that were made.
+                let live = self.screen.look().live;
+                let request = ApprovalRequest {
+                    edits: request.edits.iter().filter(|_| !live).cloned().collect(),
+                    ..request.clone()
+                };
+                let shown = self.session.service().services().approval_text(&request, colour);
+                if live {
                     return format!("\n{shown}");
                 }
                 format!("\n{shown}\n{}", question.choices())
             }
             QuestionKind::Choice { text, choices } => {
                 let mut shown = format!("\n❓ {text}\n");
+                if self.screen.look().live && Menu::of(&question.kind, Instant::now()).is_some() {
+                    return shown;
+                }
                 for (at, choice) in choices.iter().enumerate() {
                     writeln!(shown, "  {}. {choice}", at + 1).unwrap_or_default();
                 }
@@ -242,6 +274,7 @@ impl Chat {
 
     pub(super) fn close_question(&mut self) {
         if let Some(asking) = self.question.take() {
+            self.view.waited(&asking.question.call, asking.since.elapsed());
             self.draft.give_back(asking.draft);
         }
     }
@@ -275,15 +308,29 @@ impl Chat {
         }));
     }
 
+    /// The person's own words; of many lines as many as `display.user_message_preview` says.
+    fn quoted(&self, text: &str, columns: usize) -> Vec<Line> {
+        let lines = |name: &str| {
+            let key = format!("display.user_message_preview.{name}");
+            let number = self.settings.get(&key).and_then(serde_json::Value::as_u64);
+            number.and_then(|number| usize::try_from(number).ok())
+        };
+        let (first, last) = (lines("first_lines"), lines("last_lines").unwrap_or_default());
+        folded(quoted(text, columns), first.unwrap_or(QUOTED_MAX), last)
+    }
+
     /// The last exchange, so that one knows where one is.
     pub(super) fn recap(&mut self, recent: &[Message]) {
         let asked = |message: &Message| matches!(message, Message::User { .. });
         let Some(last) = recent.iter().rposition(asked) else { return };
         let canvas = self.screen.canvas();
         let mut lines = vec![Line::of(Style::FAINT, &format!("── {} ──", self.session.id()))];
-        for message in recent.iter().skip(last) {
+        let shown = self.settings.text("display.resume_display") != Some("minimal");
+        for message in recent.iter().skip(last).filter(|_| shown) {
             match message {
-                Message::User { content } => lines.extend(quoted(&content.text(), canvas.columns)),
+                Message::User { content } => {
+                    lines.extend(self.quoted(&content.text(), canvas.columns));
+                }
                 Message::Assistant(reply) if !reply.text().is_empty() => {
                     lines.extend(view::page(reply.text(), canvas));
                 }
@@ -293,6 +340,20 @@ impl Chat {
         lines.push(Line::new());
         self.put(lines);
     }
+}
+
+/// The changes that a question is about, where the screen is live.
+fn edited(question: &Question, columns: usize) -> Vec<Line> {
+    let QuestionKind::Approval(request) = &question.kind else { return Vec::new() };
+    let shown = |edit: &FileEdit| {
+        let path = edit.path.display().to_string();
+        diff::lines(&path, &edit.diff, &Fold::usual(""), columns)
+    };
+    let mut lines: Vec<Line> = request.edits.iter().flat_map(shown).collect();
+    if !lines.is_empty() {
+        lines.push(Line::new());
+    }
+    lines
 }
 
 /// A line of a question. What would run is shown sign by sign, as the terminal breaks it.
@@ -324,6 +385,16 @@ fn quoted(text: &str, columns: usize) -> Vec<Line> {
             line.extend(&wrapped);
             lines.push(line);
         }
+    }
+    lines
+}
+
+/// The first and last of many lines, and how many are between them.
+fn folded(mut lines: Vec<Line>, first: usize, last: usize) -> Vec<Line> {
+    let over = lines.len().saturating_sub(first.max(1) + last);
+    if over > 1 {
+        let between = Line::of(Style::FAINT, &format!("  … {over} more lines"));
+        lines.splice(first.max(1)..first.max(1) + over, [between]);
     }
     lines
 }

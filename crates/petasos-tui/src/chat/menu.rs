@@ -1,4 +1,4 @@
-//! The answers to a question of approval as a menu: arrows and Enter, a number, or one letter.
+//! The answers to a question as a menu: arrows and Enter, a number, or one letter.
 //!
 //! A question may come up in the middle of a word. Keys count as answers only after a pause; until
 //! then they go on with the message that was being typed.
@@ -6,41 +6,42 @@
 use std::time::{Duration, Instant};
 
 use petasos_contract::approval::Scope;
-use petasos_session::QuestionReply;
+use petasos_session::{QuestionKind, QuestionReply};
 
 use crate::draft::{Draft, Key};
 use crate::line::{Colour, Line, Style};
 
 /// Nobody answers a question that they have not seen.
 const SEEN: Duration = Duration::from_millis(400);
+/// So many choices have a number that is one key.
+const NUMBERED_MAX: usize = 9;
 
 /// An answer that is offered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 struct Offer {
-    /// The key that takes it.
-    key: char,
-    label: &'static str,
-    /// The word that people may go on typing after the key.
+    /// The letter that takes it.
+    key: Option<char>,
+    label: String,
+    /// The word that people may go on typing after the letter.
     word: &'static str,
-    allows: Option<Scope>,
+    reply: QuestionReply,
 }
 
-const ONCE: Offer = Offer { key: 'y', label: "Yes, once", word: "yes", allows: Some(Scope::Once) };
-const SESSION: Offer = Offer {
-    key: 's',
-    label: "Yes, for this session",
-    word: "session",
-    allows: Some(Scope::Session),
-};
-const ALWAYS: Offer =
-    Offer { key: 'a', label: "Always", word: "always", allows: Some(Scope::Always) };
-const DENY: Offer = Offer { key: 'n', label: "No", word: "no", allows: None };
+/// The answers to a question of approval: letter, label, word and scope.
+const APPROVALS: [(char, &str, &str, Option<Scope>); 4] = [
+    ('y', "Yes, once", "yes", Some(Scope::Once)),
+    ('s', "Yes, for this session", "session", Some(Scope::Session)),
+    ('a', "Always", "always", Some(Scope::Always)),
+    ('n', "No", "no", None),
+];
 
 /// The menu of an open question.
 #[derive(Debug)]
 pub(super) struct Menu {
     offers: Vec<Offer>,
     selected: usize,
+    /// Words of the person's own are an answer, too.
+    free: bool,
     /// When keys begin to count.
     armed: Instant,
 }
@@ -61,15 +62,36 @@ pub(super) enum Pressed {
 }
 
 impl Menu {
+    /// The menu of this question; none where words have to be typed anyway.
+    pub(super) fn of(kind: &QuestionKind, now: Instant) -> Option<Self> {
+        match kind {
+            QuestionKind::Approval(request) => Some(Self::approval(request.widest, now)),
+            QuestionKind::Choice { choices, .. } if (1..=NUMBERED_MAX).contains(&choices.len()) => {
+                let offer = |label: &String| Offer {
+                    key: None,
+                    label: label.clone(),
+                    word: "",
+                    reply: QuestionReply::Text(label.clone()),
+                };
+                let offers = choices.iter().map(offer).collect();
+                Some(Self { offers, selected: 0, free: true, armed: now + SEEN })
+            }
+            _ => None,
+        }
+    }
+
     /// With the answers up to this scope. Nothing is agreed to by a mere Enter.
-    pub(super) fn new(widest: Scope, now: Instant) -> Self {
-        let all = [ONCE, SESSION, ALWAYS, DENY];
-        let offers: Vec<Offer> = all
-            .into_iter()
-            .filter(|offer| offer.allows.is_none_or(|scope| scope <= widest))
+    fn approval(widest: Scope, now: Instant) -> Self {
+        let offered = APPROVALS.iter().filter(|(.., scope)| scope.is_none_or(|it| it <= widest));
+        let offers: Vec<Offer> = offered
+            .map(|(key, label, word, scope)| Offer {
+                key: Some(*key),
+                label: (*label).to_owned(),
+                word,
+                reply: scope.map_or(QuestionReply::Deny { comment: None }, QuestionReply::Allow),
+            })
             .collect();
-        let selected = offers.len() - 1;
-        Self { offers, selected, armed: now + SEEN }
+        Self { selected: offers.len() - 1, offers, free: false, armed: now + SEEN }
     }
 
     /// Whether keys count.
@@ -100,12 +122,10 @@ impl Menu {
     }
 
     fn answer(&self, at: usize, rest: &'static str) -> Pressed {
-        let Some(offer) = self.offers.get(at) else { return Pressed::Stays };
-        let reply = match offer.allows {
-            Some(scope) => QuestionReply::Allow(scope),
-            None => QuestionReply::Deny { comment: None },
-        };
-        Pressed::Answer(reply, rest)
+        match self.offers.get(at) {
+            Some(offer) => Pressed::Answer(offer.reply.clone(), rest),
+            None => Pressed::Stays,
+        }
     }
 
     fn letter(&self, text: &str) -> Pressed {
@@ -113,16 +133,21 @@ impl Menu {
         let (Some(sign), None) = (signs.next(), signs.next()) else { return Pressed::Line };
         let sign = sign.to_ascii_lowercase();
         if let Some(number) = sign.to_digit(10) {
-            let at = usize::try_from(number).unwrap_or_default();
-            return at.checked_sub(1).map_or(Pressed::Stays, |at| self.answer(at, ""));
+            let at = usize::try_from(number).unwrap_or_default().checked_sub(1);
+            return match at.filter(|at| *at < self.offers.len()) {
+                Some(at) => self.answer(at, ""),
+                None if self.free => Pressed::Line,
+                None => Pressed::Stays,
+            };
         }
         match sign {
+            _ if self.free => return Pressed::Line,
             'd' => return Pressed::Reason("eny "),
             'o' => return self.answer(0, "nce"),
             '/' => return Pressed::Line,
             _ => {}
         }
-        match self.offers.iter().position(|offer| offer.key == sign) {
+        match self.offers.iter().position(|offer| offer.key == Some(sign)) {
             Some(at) => {
                 let rest = self.offers[at].word.get(1..).unwrap_or_default();
                 self.answer(at, rest)
@@ -142,10 +167,16 @@ impl Menu {
             let style = if chosen { Style::of(Colour::Cyan).bold() } else { Style::PLAIN };
             let sign = if chosen { "❯" } else { " " };
             let mut row = Line::of(style, &format!("{sign} {}. {}", at + 1, offer.label));
-            row.push(Style::FAINT, &format!(" ({})", offer.key));
+            if let Some(key) = offer.key {
+                row.push(Style::FAINT, &format!(" ({key})"));
+            }
             rows.push(row);
         }
-        let hint = "  ↑↓ Enter or a key · d denies with a reason · Esc stops the turn";
+        let hint = if self.free {
+            "  ↑↓ Enter or a number · or type an answer · Esc stops"
+        } else {
+            "  ↑↓ Enter or a key · d: no, with a reason · Esc stops"
+        };
         rows.push(Line::of(Style::FAINT, hint));
         rows
     }
@@ -153,13 +184,14 @@ impl Menu {
 
 /// An answer as it stays on the screen.
 pub(super) fn said(reply: &QuestionReply) -> String {
-    let offers = [ONCE, SESSION, ALWAYS];
-    let allowed = |scope: &Scope| offers.iter().find(|offer| offer.allows == Some(*scope));
+    let allows = |wanted: Option<Scope>| APPROVALS.iter().find(|(.., scope)| *scope == wanted);
+    let label =
+        |wanted| allows(wanted).map_or(String::new(), |(_, label, ..)| label.to_lowercase());
     match reply {
-        QuestionReply::Allow(scope) => allowed(scope).map_or(ONCE, |offer| *offer).label,
-        _ => DENY.label,
+        QuestionReply::Allow(scope) => label(Some(*scope)),
+        QuestionReply::Text(text) => text.clone(),
+        _ => label(None),
     }
-    .to_lowercase()
 }
 
 /// People who are used to typing a word and Enter go on typing after its first letter has answered.
@@ -203,6 +235,7 @@ mod tests {
     fn shown(pressed: &Pressed) -> String {
         match pressed {
             Pressed::Answer(QuestionReply::Allow(scope), _) => format!("{scope:?}"),
+            Pressed::Answer(QuestionReply::Text(text), _) => text.clone(),
             Pressed::Answer(..) => "No".to_owned(),
             Pressed::Reason(_) => "reason".to_owned(),
             Pressed::Stays => "stays".to_owned(),
@@ -216,7 +249,7 @@ mod tests {
         let start = Instant::now();
         let later = start + SEEN;
         let press = |widest: Scope, keys: &[Key]| {
-            let mut menu = Menu::new(widest, start);
+            let mut menu = Menu::approval(widest, start);
             keys.iter().map(|key| shown(&menu.press(key, later))).collect::<Vec<_>>().join(" ")
         };
         for (widest, keys, expected) in [
@@ -242,9 +275,30 @@ mod tests {
     }
 
     #[test]
+    fn a_choice_is_one_key_and_other_words_are_an_answer_too() {
+        let start = Instant::now();
+        let later = start + SEEN;
+        let choices = |many: usize| QuestionKind::Choice {
+            text: "which?".to_owned(),
+            choices: (1..=many).map(|number| format!("choice {number}")).collect(),
+        };
+        let press = |keys: &[Key]| {
+            let mut menu = Menu::of(&choices(3), start).expect("a menu");
+            keys.iter().map(|key| shown(&menu.press(key, later))).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(press(&[text("2")]), "choice 2");
+        assert_eq!(press(&[Key::Enter]), "choice 1");
+        assert_eq!(press(&[Key::Down, Key::Enter]), "stays choice 2");
+        assert_eq!(press(&[text("7")]), "line");
+        assert_eq!(press(&[text("d")]), "line");
+        assert!(Menu::of(&choices(0), start).is_none());
+        assert!(Menu::of(&choices(10), start).is_none(), "1 might be the beginning of 10");
+    }
+
+    #[test]
     fn somebody_in_the_middle_of_a_word_answers_nothing() {
         let start = Instant::now();
-        let mut menu = Menu::new(Scope::Always, start);
+        let mut menu = Menu::approval(Scope::Always, start);
         let mut now = start;
         for _ in 0..10 {
             now += SEEN / 2;

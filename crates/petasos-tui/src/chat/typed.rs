@@ -165,13 +165,13 @@ impl Chat {
                 Admission::Started(_) => {}
                 Admission::Steered => self.note(&format!("↪ for the agent: {text}")),
                 Admission::Queued { .. } if self.busy == WhenBusy::Interrupt => {
-                    self.note(&format!("⏹ stopping for: {text}"));
+                    self.waits("⏹ stopping for", &text);
                     self.view.doing("stopping");
                 }
-                Admission::Queued { .. } => self.note(&format!("⏳ next: {text}")),
+                Admission::Queued { .. } => self.waits("⏳ next", &text),
             },
             Done::Run { command, admission: Ok(Admission::Queued { .. }) } => {
-                self.note(&format!("⏳ next: !{command}"));
+                self.waits("⏳ next", &format!("!{command}"));
             }
             Done::Run { admission: Ok(_), .. } => {}
             Done::Switch(Ok((session, recent))) => {
@@ -197,6 +197,13 @@ impl Chat {
             | Done::Run { admission: Err(error), .. } => {
                 self.complain(&error.to_string());
             }
+        }
+    }
+
+    /// A live screen shows what waits as long as it does.
+    fn waits(&mut self, how: &str, text: &str) {
+        if !self.screen.look().live {
+            self.note(&format!("{how}: {text}"));
         }
     }
 

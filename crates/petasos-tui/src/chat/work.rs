@@ -16,6 +16,9 @@ const SETTLED_LATEST: Duration = Duration::from_secs(2);
 /// Drawing more often shows nothing more.
 const SOONEST: Duration = Duration::from_millis(25);
 
+/// So many messages that wait are shown.
+const QUEUED_SHOWN: usize = 3;
+
 /// Waits for what is being done, if anything.
 async fn finished(doing: &mut Option<Doing>) -> Done {
     match doing {
@@ -177,12 +180,27 @@ impl Chat {
         if let Some(picker) = &self.picker {
             return self.screen.show(stay, &picker.rows(canvas.columns, height));
         }
-        let draft = self.draft_rows(canvas.columns, height);
+        let mut draft = self.queued_rows();
+        draft.extend(self.draft_rows(canvas.columns, height));
         if self.question.is_none() {
             rows = self.view.rows(canvas, height.saturating_sub(draft.len() + 2));
         }
         rows.extend(draft);
         self.screen.show(stay, &rows);
+    }
+
+    /// What was said and waits for its turn.
+    fn queued_rows(&self) -> Vec<Line> {
+        let row = |text: &String| {
+            let first = text.lines().next().unwrap_or_default();
+            Line::of(Style::FAINT, &format!("⏳ next: {first}"))
+        };
+        let mut rows: Vec<Line> = self.queued.values().take(QUEUED_SHOWN).map(row).collect();
+        let more = self.queued.len() - rows.len();
+        if more > 0 {
+            rows.push(Line::of(Style::FAINT, &format!("⏳ and {more} more")));
+        }
+        rows
     }
 
     /// What is being typed.

@@ -10,7 +10,7 @@ pub(super) static SLASH: Slash = Slash {
     name: "busy",
     aliases: &[],
     usage: "[interrupt|queue|steer]",
-    about: "What a message does while the agent works",
+    about: "Set what a message does while the agent works",
     run,
 };
 

@@ -9,7 +9,7 @@ pub(super) static SLASH: Slash = Slash {
     name: "model",
     aliases: &[],
     usage: "[name] [--provider P] [--session|--once|--global]",
-    about: "Choose another model",
+    about: "Show or change the model",
     run,
 };
 

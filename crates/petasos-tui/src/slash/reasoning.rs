@@ -9,7 +9,7 @@ pub(super) static SLASH: Slash = Slash {
     name: "reasoning",
     aliases: &["think"],
     usage: "[show|hide|off|minimal|low|medium|high|xhigh|max]",
-    about: "Show what the model thinks, or how hard it should",
+    about: "Show the model's reasoning, or set its effort",
     run,
 };
 

@@ -9,7 +9,7 @@ pub(super) static SLASH: Slash = Slash {
     name: "resume",
     aliases: &["continue"],
     usage: "[id, title or beginning]",
-    about: "Go on with another conversation",
+    about: "Resume another conversation",
     run,
 };
 

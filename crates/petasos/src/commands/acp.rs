@@ -24,20 +24,27 @@ use crate::signals;
 pub(super) static COMMAND: Command = Command {
     name: "acp",
     about: "Serve an editor (Agent Client Protocol) over standard input and output",
+    examples: &[
+        ("petasos acp --setup zed", "the settings for an editor"),
+        ("petasos acp --check", "test the server"),
+    ],
     hidden: false,
     arguments: <Acp as Args>::augment_args,
     run,
 };
 
-/// Arguments of `acp`.
+// Arguments of `acp`.
 #[derive(Debug, Args)]
 struct Acp {
-    /// Speak to itself and say what works, instead of serving
+    /// Test the server against itself instead of serving
     #[arg(long)]
     check: bool,
-    /// Print what an editor must be told: zed, jetbrains, neovim, emacs or vscode
+    /// Print the settings for an editor: zed, jetbrains, neovim, emacs or vscode
     #[arg(long, value_name = "EDITOR", num_args = 0..=1, default_missing_value = "all", conflicts_with = "check")]
     setup: Option<String>,
+    /// Choose who answers, as `petasos setup` does: editors append this to sign in at a terminal
+    #[arg(long, conflicts_with_all = ["check", "setup"])]
+    sign_in: bool,
 }
 
 fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
@@ -45,6 +52,11 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     let out = session.out;
     if let Some(editor) = &acp.setup {
         return setup(editor, out);
+    }
+    if acp.sign_in {
+        let setup = &super::setup::COMMAND;
+        let command = (setup.arguments)(clap::Command::default().name(setup.name));
+        return (setup.run)(&command.get_matches_from([setup.name]), session);
     }
     let inputs = session.host.inputs().clone();
     let host = Arc::new(Host::open(&inputs)?);

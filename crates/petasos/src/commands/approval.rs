@@ -16,6 +16,19 @@ use crate::report::Report;
 pub(super) static COMMAND: Command = Command {
     name: "approval",
     about: "Check commands against the approval policy; manage rules and grants",
+    examples: &[
+        (
+            "petasos approval explain 'curl x.sh | sh'",
+            "what a command would do, and which rule decides",
+        ),
+        ("petasos approval check 'rm -rf build'", "exit 0 allow, 10 ask, 20 block"),
+        (
+            "petasos approval grant git push --project . --hours 8",
+            "allow it in this folder for 8 hours",
+        ),
+        ("petasos approval list", "what is allowed without a question"),
+        ("petasos approval log", "the last decisions"),
+    ],
     hidden: false,
     arguments: actions::<Action>,
     run,
@@ -29,7 +42,7 @@ enum Action {
     Explain(explain::Explain),
     /// List the rules in force
     Rules,
-    /// List what needs no question any more
+    /// List grants and allow-list entries
     #[command(alias = "grants")]
     List,
     /// Approve in advance what begins with these words, or touches these files

@@ -21,7 +21,13 @@ pub(super) static COMMAND: Command = Command::of_actions::<Action>(
     "auth",
     "Log in to providers, log out, and list stored credentials",
     run,
-);
+)
+.examples(&[
+    ("petasos auth status", "which credentials there are"),
+    ("petasos auth login anthropic", "log in with the browser, or type a key"),
+    ("petasos auth login openai --key-stdin < key.txt", "take a key from a file"),
+    ("petasos auth logout openai", "forget it"),
+]);
 
 #[derive(Debug, Subcommand)]
 enum Action {
@@ -143,7 +149,12 @@ fn login(session: &mut Session, provider: &str, way: Way) -> Result<ExitCode, Re
             .code("invalid_provider")
             .hint("`petasos provider list` shows them all")
     })?;
-    let id = known.id.clone();
+    let mut id = known.id.clone();
+    if id == KEYED && way != Way::Key {
+        // Its account signs in under a name of its own, beside the keys.
+        SIGNED.clone_into(&mut id);
+        out.line(format!("signing in as {id}; `--key-stdin` keeps a key instead"));
+    }
     if way == Way::Further && id == "anthropic" {
         return Err(
             Report::usage("`anthropic` keeps one login").hint("`--key-stdin` adds a key beside it")
@@ -200,12 +211,33 @@ fn tell_place(out: Out, id: &str, place: &Place) {
     out.line(format!("`petasos provider test {id}` tries it"));
 }
 
+/// A provider that takes keys, and the name under which its accounts sign in.
+const KEYED: &str = "xai";
+const SIGNED: &str = "xai-oauth";
+
+/// Says what a login will be asked for, before anybody is.
+fn tell_scopes(provider: &str, out: Out) {
+    let flow = oauth::DeviceFlow::of(provider);
+    let asks = flow.as_ref().map(oauth::DeviceFlow::asks).unwrap_or_default();
+    if asks.is_empty() {
+        return;
+    }
+    out.line(format!("{provider} will be asked to let this program:"));
+    for (scope, why) in asks {
+        match why {
+            Some(why) => out.line(format!("  {why} ({scope})")),
+            None => out.line(format!("  {scope}")),
+        }
+    }
+}
+
 /// Shows a code to type on another device and waits for it.
 async fn device(
     provider: &str,
     net: &petasos_net::client::Net,
     out: Out,
 ) -> Result<Login, LoginError> {
+    tell_scopes(provider, out);
     let flow = oauth::open(provider, net).await?;
     let code = oauth::start(&flow, net).await?;
     out.line(format!("Open {} and enter the code {}", code.verification_url, code.user_code));
@@ -219,7 +251,10 @@ fn logout(session: &mut Session, provider: &str) -> Result<ExitCode, Report> {
     let vault = Vault::of(host.settings());
     let view = vault.view(host.settings());
     let id = view.table.find(provider).map_or(provider, |known| known.id.as_str());
-    let forgotten = host.wait(vault.log_out(id))?.map_err(report)?;
+    let mut forgotten = host.wait(vault.log_out(id))?.map_err(report)?;
+    if id == KEYED {
+        forgotten |= host.wait(vault.log_out(SIGNED))?.map_err(report)?;
+    }
     if out.is_json() {
         out.value(&json!({ "provider": id, "forgotten": forgotten }));
     } else if forgotten {
@@ -279,10 +314,16 @@ fn status(session: &mut Session, provider: Option<&str>) -> Result<ExitCode, Rep
         return Ok(ExitCode::SUCCESS);
     }
     if lines.is_empty() {
-        out.line("no credential is known");
-        out.line(
-            "hint: set a key such as OPENROUTER_API_KEY in .env, or `petasos auth login PROVIDER`",
-        );
+        let own = ["model.api_key", "model.key_env"].iter().find(|key| settings.get(key).is_some());
+        if let Some(key) = own {
+            out.line(format!("no stored credential; `{key}` in config.yaml is used"));
+        } else {
+            out.line("no stored credential");
+            out.line(
+                "hint: set a key such as OPENROUTER_API_KEY in .env, or `petasos auth login \
+                 PROVIDER`",
+            );
+        }
     }
     for line in lines {
         let secret = line.secret.unwrap_or_default();

@@ -16,7 +16,12 @@ use crate::report::Report;
 
 pub(super) static COMMAND: Command = Command {
     name: "backend",
-    about: "See, try and enter the places where commands run",
+    about: "List, test and open the backends that commands run in",
+    examples: &[
+        ("petasos backend list", "which backends could be used"),
+        ("petasos backend check docker", "try one from start to clean-up"),
+        ("petasos backend shell", "open a shell in the configured one"),
+    ],
     hidden: false,
     arguments: actions::<Action>,
     run,

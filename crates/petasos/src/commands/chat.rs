@@ -28,6 +28,12 @@ use crate::services::Program;
 pub(super) static COMMAND: Command = Command {
     name: "chat",
     about: "Talk with the agent (also without any command, at a terminal)",
+    examples: &[
+        ("petasos chat", "start a conversation"),
+        ("petasos chat -c", "continue the last one of this folder"),
+        ("petasos chat -r 'Lamp colour'", "resume one by its title"),
+        ("petasos chat --plan \"clean up src\"", "look and plan, change nothing until /go"),
+    ],
     hidden: false,
     arguments: <Chat as Args>::augment_args,
     run,

@@ -16,7 +16,12 @@ use crate::report::Report;
 
 pub(super) static COMMAND: Command = Command {
     name: "config",
-    about: "Look at and change the configuration",
+    about: "Show and change the configuration",
+    examples: &[
+        ("petasos config set terminal.timeout 90", "change one value"),
+        ("petasos config explain terminal.timeout", "where a value comes from"),
+        ("petasos config check", "find mistakes"),
+    ],
     hidden: false,
     arguments: actions::<Action>,
     run,

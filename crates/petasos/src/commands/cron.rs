@@ -17,11 +17,21 @@ use crate::command::{Command, Session, parse};
 use crate::report::Report;
 
 pub(super) static COMMAND: Command =
-    Command::of_actions::<Action>("cron", "Let work be done at certain times", run);
+    Command::of_actions::<Action>("cron", "Run prompts and scripts on a schedule", run).examples(
+        &[
+            (
+                "petasos cron create \"every weekday at 9:00\" \"summarise my mail\"",
+                "a prompt on a schedule",
+            ),
+            ("petasos cron list", "the jobs"),
+            ("petasos cron next \"every 2h\"", "when a schedule would run"),
+            ("petasos cron logs", "past runs"),
+        ],
+    );
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Make a job
+    /// Create a job
     #[command(alias = "add")]
     Create {
         /// When: `30m`, `every 2h`, `every weekday at 9:00`, `tomorrow 8am`, `0 9 * * 1-5`, a date
@@ -33,7 +43,7 @@ enum Action {
     },
     /// List the jobs
     List,
-    /// Show a job: when it runs, what it is told, what became of it
+    /// Show a job: schedule, prompt and past runs
     Show {
         /// Its id, or its name
         job: String,
@@ -55,7 +65,7 @@ enum Action {
         #[command(flatten)]
         changes: JobArgs,
     },
-    /// Let a job rest
+    /// Pause a job
     Pause {
         /// Its id, or its name
         job: String,
@@ -63,7 +73,7 @@ enum Action {
         #[arg(long, default_value = "paused by a person")]
         reason: String,
     },
-    /// Let a job run again that was paused or held
+    /// Resume a paused or held job
     Resume {
         /// Its id, or its name
         job: String,
@@ -79,7 +89,7 @@ enum Action {
         /// Its id, or its name
         job: String,
     },
-    /// Show what became of runs
+    /// Show past runs
     Logs {
         /// Of one job
         job: Option<String>,
@@ -93,7 +103,7 @@ enum Action {
         #[arg(long, short)]
         follow: bool,
     },
-    /// Show whether anybody looks for due jobs, what is next, and what needs a person
+    /// Show whether a scheduler runs, what is next, and what needs attention
     Status,
     /// Show when a schedule would run
     Next {
@@ -106,16 +116,16 @@ enum Action {
         #[arg(short, default_value_t = 10)]
         n: usize,
     },
-    /// Look once for due jobs and run them, for timers of the system
+    /// Run what is due, once (for system timers)
     Tick,
-    /// Look for due jobs until stopped, without a gateway
+    /// Run the scheduler in the foreground, without a gateway
     Daemon,
     /// Show what a run of a job would do: times, provider, tools, who would be asked
     Explain {
         /// Its id, or its name
         job: String,
     },
-    /// Take over jobs of another agent
+    /// Import jobs of another agent
     Import {
         /// The file; `cron/jobs.json` of the home when absent
         file: Option<PathBuf>,

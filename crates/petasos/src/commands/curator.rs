@@ -14,36 +14,38 @@ use crate::command::{Command, Session, parse};
 use crate::out::Out;
 use crate::report::Report;
 
-pub(super) static COMMAND: Command = Command::of_actions::<Action>(
-    "curator",
-    "Put away skills that nobody uses, and bring them back",
-    run,
-);
+pub(super) static COMMAND: Command =
+    Command::of_actions::<Action>("curator", "Archive unused skills, and restore them", run)
+        .examples(&[
+            ("petasos curator status", "what it would archive now"),
+            ("petasos curator run", "archive unused skills now"),
+            ("petasos curator rollback", "undo the last run"),
+        ]);
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Say when it last ran, what it would do now, and which copies there are
+    /// Show when it last ran, what it would do now, and its backups
     Status,
-    /// Do it now
+    /// Run it now
     Run,
-    /// Bring back what a run put away
+    /// Restore what a run archived
     Rollback {
         /// Which copy; the last when absent
         copy: Option<String>,
     },
-    /// Keep a skill from being put away
+    /// Protect a skill from being archived
     Pin {
         /// Its name
         name: String,
     },
-    /// Let a skill be put away again
+    /// Allow a skill to be archived again
     Unpin {
         /// Its name
         name: String,
     },
-    /// Stop it from running by itself
+    /// Pause automatic runs
     Pause,
-    /// Let it run by itself again
+    /// Resume automatic runs
     Resume,
 }
 

@@ -21,6 +21,7 @@ use crate::report::Report;
 pub(super) static COMMAND: Command = Command {
     name: "demo",
     about: "Take a guided tour, without any key",
+    examples: &[("petasos demo", "a guided tour; it needs no key and no account")],
     hidden: false,
     arguments: |command| command,
     run,

@@ -17,6 +17,7 @@ use crate::report::Report;
 pub(super) static COMMAND: Command = Command {
     name: "docs",
     about: "Print a generated reference page",
+    examples: &[],
     hidden: true,
     arguments: actions::<Page>,
     run,

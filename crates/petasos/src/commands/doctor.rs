@@ -29,6 +29,11 @@ use crate::report::Report;
 pub(super) static COMMAND: Command = Command {
     name: "doctor",
     about: "Check this installation and say what to do",
+    examples: &[
+        ("petasos doctor", "check everything a turn needs"),
+        ("petasos doctor --fix", "repair what is safe to repair"),
+        ("petasos doctor --no-test --json", "for scripts, without a call to the model"),
+    ],
     hidden: false,
     arguments: <Doctor as Args>::augment_args,
     run,

@@ -11,6 +11,7 @@ use crate::report::Report;
 pub(super) static COMMAND: Command = Command {
     name: "help",
     about: "Show the help of a command",
+    examples: &[("petasos help", "all commands"), ("petasos help sessions export", "one of them")],
     hidden: false,
     arguments: <Help as Args>::augment_args,
     run,

@@ -19,7 +19,12 @@ use crate::report::Report;
 
 pub(super) static COMMAND: Command = Command {
     name: "hooks",
-    about: "List shell hooks, agree to them and try them out",
+    about: "List, approve and test shell hooks",
+    examples: &[
+        ("petasos hooks list", "the configured hooks"),
+        ("petasos hooks test pre_tool_call", "run them with sample data"),
+        ("petasos hooks approve", "let new ones run"),
+    ],
     hidden: false,
     arguments: actions::<Action>,
     run,
@@ -33,7 +38,7 @@ enum Action {
         #[arg(long)]
         events: bool,
     },
-    /// Run the hooks of a moment with an example and show what they want
+    /// Run the hooks of an event with sample data and show their decisions
     Test {
         /// The moment, such as pre_tool_call
         event: String,
@@ -44,12 +49,12 @@ enum Action {
         #[arg(long, value_name = "JSON", default_value = r#"{"command":"echo hello"}"#)]
         args: String,
     },
-    /// Let hooks run from now on
+    /// Approve hooks
     Approve {
         /// The command as it is configured; all that wait when absent
         command: Option<String>,
     },
-    /// Take consent back
+    /// Revoke approval of hooks
     Revoke {
         /// The command as it is configured
         command: String,

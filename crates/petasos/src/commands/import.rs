@@ -23,6 +23,10 @@ use crate::report::Report;
 pub(super) static COMMAND: Command = Command {
     name: "import",
     about: "Import the home of another agent",
+    examples: &[
+        ("petasos import hermes --dry-run", "what would be imported"),
+        ("petasos import hermes ~/.hermes", "import it"),
+    ],
     hidden: false,
     arguments: actions::<Action>,
     run,
@@ -30,7 +34,7 @@ pub(super) static COMMAND: Command = Command {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Take over settings, keys, logins, conversations, boards, notes and skills of Hermes
+    /// Import settings, keys, logins, conversations, boards, notes and skills of Hermes
     Hermes(Hermes),
 }
 

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use clap::{ArgMatches, Subcommand};
 use petasos_contract::taint::Taint;
 use petasos_store::{
-    Actor, BoardStore, Boards, Completion, NewTask, On, Status, Task, TaskFilter, TaskView,
-    Workspace, is_board_name,
+    Actor, BoardPlace, BoardStore, Boards, Completion, NewTask, On, Status, Task, TaskFilter,
+    TaskView, Workspace, board_time, is_board_name,
 };
 use serde_json::json;
 
-use crate::board::{self, Dispatcher, failed, now_ms};
+use crate::board::{self, Dispatcher, failed};
 use crate::command::{Command, Session, actions, parse};
 use crate::host::Host;
 use crate::out::Out;
@@ -19,11 +19,16 @@ use crate::report::Report;
 
 pub(super) static COMMAND: Command = Command {
     name: "kanban",
-    about: "Tasks that agents of this home work on",
+    about: "Manage the task boards that agents work on",
+    examples: &[
+        ("petasos kanban create \"Write the release notes\"", "add a task"),
+        ("petasos kanban list", "the tasks, most urgent first"),
+        ("petasos kanban dispatch", "assign ready tasks to workers"),
+    ],
     hidden: false,
     arguments: |command| {
         let board = clap::Arg::new("board").long("board").global(true).value_name("NAME");
-        actions::<Action>(command.arg(board.help("The board; the chosen one without")))
+        actions::<Action>(command.arg(board.help("The board; the default one without")))
     },
     run,
 };
@@ -74,7 +79,7 @@ enum Action {
         /// The comment
         text: String,
     },
-    /// Make a task wait for another
+    /// Make a task depend on another
     Link {
         /// The task that comes first
         parent: String,
@@ -100,19 +105,19 @@ enum Action {
         /// What was done
         summary: String,
     },
-    /// Put a task away
+    /// Archive a task
     Archive {
         /// The task
         task: String,
     },
     /// List the boards
     Boards,
-    /// Choose the board that is meant when none is named
+    /// Set the default board
     Use {
         /// The board
         name: String,
     },
-    /// Give ready tasks to workers
+    /// Assign ready tasks to workers
     Dispatch {
         /// Look once and wait for the workers that began
         #[arg(long)]
@@ -134,7 +139,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     let out = session.out;
     let host = session.host.get()?;
     if let Action::Use { name } = &action {
-        let current = board::root(host.settings()).join("kanban").join("current");
+        let current = BoardPlace::of(host.settings().home()).choice();
         let name = slug(name.clone())?;
         petasos_fs::write(&current, name.as_bytes(), petasos_fs::Mode::Exactly(0o600))?;
         out.line(format!("board `{name}`"));
@@ -162,7 +167,7 @@ fn slug(name: String) -> Result<String, Report> {
 impl Desk<'_> {
     fn on(&self, task: &str) -> On {
         let profile = board::profile(self.host.settings());
-        let by = Actor { profile, lock: None, at_ms: now_ms() };
+        let by = Actor { profile, lock: None, at_ms: board_time() };
         On { board: self.board.clone(), task: task.to_owned(), by }
     }
 
@@ -249,7 +254,7 @@ impl Desk<'_> {
                 })
             })
             .transpose()?;
-        let ready = self.store.promote(&self.board, now_ms()).await;
+        let ready = self.store.promote(&self.board, board_time()).await;
         ready.map_err(|error| failed(&error))?;
         let board = self.board.clone();
         let filter = TaskFilter { board, assignee, status, tenant: None, archived, limit: 1000 };
@@ -257,7 +262,10 @@ impl Desk<'_> {
         if self.out.is_json() {
             self.out.value(&json!({ "board": self.board, "tasks": tasks }));
         } else if tasks.is_empty() {
-            self.out.line(format!("board `{}` has no such task", self.board));
+            self.out.line(format!(
+                "No such task on board `{}`; `petasos kanban create TITLE` adds one.",
+                self.board
+            ));
         } else {
             for task in &tasks {
                 self.out.line(line(task));

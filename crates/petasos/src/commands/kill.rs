@@ -12,6 +12,7 @@ use crate::report::Report;
 pub(super) static COMMAND: Command = Command {
     name: "kill",
     about: "End a background job and everything it started",
+    examples: &[("petasos kill JOB", "end one, as `petasos ps` names it")],
     hidden: false,
     arguments: <Kill as Args>::augment_args,
     run,

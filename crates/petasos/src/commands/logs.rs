@@ -13,6 +13,11 @@ use crate::report::Report;
 pub(super) static COMMAND: Command = Command {
     name: "logs",
     about: "Show the program's log, or the output of a background job",
+    examples: &[
+        ("petasos logs", "the end of the program's log"),
+        ("petasos logs -f --level warn", "follow warnings and errors"),
+        ("petasos logs JOB", "the output of a background job"),
+    ],
     hidden: false,
     arguments: <Logs as Args>::augment_args,
     run,
@@ -31,7 +36,7 @@ struct Logs {
     /// Only lines about this session
     #[arg(long, conflicts_with = "job")]
     session: Option<String>,
-    /// Go on showing lines as they come
+    /// Follow the log as it grows
     #[arg(long, short, conflicts_with = "job")]
     follow: bool,
 }

@@ -20,17 +20,26 @@ use crate::host::Host;
 use crate::report::Report;
 
 pub(super) static COMMAND: Command =
-    Command::of_actions::<Action>("mcp", "Use MCP servers, and serve our tools over MCP", run);
+    Command::of_actions::<Action>("mcp", "Use MCP servers, and serve our tools over MCP", run)
+        .examples(&[
+            (
+                "petasos mcp add files -- npx -y @modelcontextprotocol/server-filesystem .",
+                "a local server",
+            ),
+            ("petasos mcp add docs --url https://mcp.example.com/mcp", "a remote one"),
+            ("petasos mcp test", "start all and report"),
+            ("petasos mcp serve", "our tools for another MCP client"),
+        ]);
 
 #[derive(Debug, Subcommand)]
 enum Action {
     /// List the configured servers
     List,
-    /// Start one server, or all, and say how they are doing
+    /// Start one server, or all, and report their state
     Test(test::Test),
     /// Add a server to the configuration
     Add(change::Add),
-    /// Take servers over from the file of another client
+    /// Import servers from another client's file
     Import(change::Import),
     /// Remove a server from the configuration, with its tokens
     Remove(change::Remove),

@@ -8,7 +8,7 @@ use petasos_config::{edit, home};
 use petasos_providers::{Request, Vault, resolve};
 use serde_json::{Value, json};
 
-use super::models::offered;
+use super::models::{offered, unlisted};
 use crate::command::{Command, Session, parse};
 use crate::out::Style;
 use crate::report::Report;
@@ -16,6 +16,10 @@ use crate::report::Report;
 pub(super) static COMMAND: Command = Command {
     name: "model",
     about: "Show or choose the model that answers",
+    examples: &[
+        ("petasos model", "show the model that answers, and why"),
+        ("petasos model set MODEL --provider NAME", "choose another one"),
+    ],
     hidden: false,
     arguments: <Model as Args>::augment_args,
     run,
@@ -49,7 +53,15 @@ struct Choice {
 fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
     let Model { action } = parse(matches)?;
     match action {
-        Some(Action::Set(choice)) => save(session, &choice),
+        Some(Action::Set(choice)) => {
+            let saved = save(session, &choice)?;
+            session.host.forget();
+            let host = session.host.get()?;
+            if let Some(word) = unlisted(host, choice.provider.as_deref(), &choice.model) {
+                session.out.remark(session.out.paint(Style::Warn, &format!("warning: {word}")));
+            }
+            Ok(saved)
+        }
         None if std::io::stdin().is_terminal() && !session.out.is_json() => pick(session),
         None => show(session),
     }

@@ -10,11 +10,16 @@ use serde_json::json;
 
 use crate::command::{Command, Session, parse};
 use crate::host::Host;
+use crate::listed::facts;
 use crate::report::Report;
 
 pub(super) static COMMAND: Command = Command {
     name: "models",
     about: "List the models that a provider offers",
+    examples: &[
+        ("petasos models", "models of the configured provider"),
+        ("petasos models openrouter", "models of another one"),
+    ],
     hidden: false,
     arguments: <Models as Args>::augment_args,
     run,
@@ -22,6 +27,9 @@ pub(super) static COMMAND: Command = Command {
 
 /// How long a provider may take to list its models.
 const LISTING_DEADLINE: Duration = Duration::from_secs(15);
+
+/// How long a choice waits for that list.
+const SOON: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Args)]
 struct Models {
@@ -38,8 +46,8 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         return Ok(ExitCode::SUCCESS);
     }
     for model in models {
-        let window = model.context_length.map(|tokens| format!("  {tokens} tokens"));
-        out.line(format!("{}{}", model.id, window.unwrap_or_default()));
+        let facts = facts(&model).join(" · ");
+        out.line(format!("{}  {facts}", model.id).trim_end());
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -49,10 +57,30 @@ pub(super) fn offered_here(host: &Host) -> Result<(String, Vec<Listed>), Report>
     offered(host, None)
 }
 
+/// A word about a model that its provider does not list; nothing when the list cannot be had soon.
+pub(super) fn unlisted(host: &Host, provider: Option<&str>, model: &str) -> Option<String> {
+    let (id, models) = offered_within(host, provider, SOON).ok()?;
+    if models.is_empty() || models.iter().any(|listed| listed.id == model) {
+        return None;
+    }
+    let near = models.iter().map(|it| (strsim::osa_distance(&it.id, model), &it.id)).min();
+    let near = near.filter(|(distance, _)| *distance <= model.len() / 2);
+    let hint = near.map(|(_, name)| format!("; did you mean `{name}`?")).unwrap_or_default();
+    Some(format!("{id} does not list `{model}`{hint}"))
+}
+
 /// The models of a provider, asked with the key that a conversation would use.
 pub(super) fn offered(
     host: &Host,
     provider: Option<&str>,
+) -> Result<(String, Vec<Listed>), Report> {
+    offered_within(host, provider, LISTING_DEADLINE)
+}
+
+fn offered_within(
+    host: &Host,
+    provider: Option<&str>,
+    deadline: Duration,
 ) -> Result<(String, Vec<Listed>), Report> {
     let settings = host.settings();
     let view = Vault::of(settings).view(settings);
@@ -65,7 +93,7 @@ pub(super) fn offered(
         }
     })?;
     let net = host.net();
-    let models = host.wait(list(&net, &runtime, LISTING_DEADLINE))?.map_err(|error| {
+    let models = host.wait(list(&net, &runtime, deadline))?.map_err(|error| {
         Report::new(error.to_string()).code("models").hint("`petasos provider test` makes a call")
     })?;
     Ok((runtime.provider.clone(), models))

@@ -17,7 +17,12 @@ use crate::report::Report;
 
 pub(super) static COMMAND: Command = Command {
     name: "plugins",
-    about: "List, install, enable and try plugins",
+    about: "List, install, enable and test plugins",
+    examples: &[
+        ("petasos plugins list", "the plugins, and whether they run"),
+        ("petasos plugins install ./my-plugin", "copy one from a folder"),
+        ("petasos plugins test my-plugin", "start it and show what it brings"),
+    ],
     hidden: false,
     arguments: actions::<Action>,
     run,
@@ -44,7 +49,7 @@ enum Action {
         /// Its name; all that run when absent
         name: Option<String>,
     },
-    /// Show what a plugin wrote
+    /// Show a plugin's log
     Logs {
         /// Its name
         name: String,

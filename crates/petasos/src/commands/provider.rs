@@ -13,13 +13,19 @@ use crate::command::{Command, Session, parse};
 use crate::report::Report;
 
 pub(super) static COMMAND: Command =
-    Command::of_actions::<Action>("provider", "Resolve, explain and test model providers", run);
+    Command::of_actions::<Action>("provider", "Resolve, explain and test model providers", run)
+        .examples(&[
+            ("petasos provider list", "all providers, and which have a key"),
+            ("petasos provider explain", "who would answer, and why"),
+            ("petasos provider test", "make one tiny call"),
+            ("petasos provider usage", "tokens and cost so far"),
+        ]);
 
 #[derive(Debug, Subcommand)]
 enum Action {
     /// List the providers and whether a key for each is at hand
     List,
-    /// Print what a choice comes down to: provider, dialect, address, key and its source
+    /// Print the resolved provider, API format, URL, key and where the key came from
     Resolve(resolve::Choice),
     /// Show every candidate that was considered, and why it was taken or refused
     Explain(resolve::Choice),

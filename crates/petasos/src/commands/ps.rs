@@ -12,6 +12,7 @@ use crate::report::Report;
 pub(super) static COMMAND: Command = Command {
     name: "ps",
     about: "List background jobs",
+    examples: &[("petasos ps", "background jobs of every session")],
     hidden: false,
     arguments: |command| command,
     run,

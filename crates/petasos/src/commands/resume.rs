@@ -11,13 +11,14 @@ use crate::report::Report;
 
 pub(super) static COMMAND: Command = Command {
     name: "resume",
-    about: "Let work go on after `petasos stop --all`",
+    about: "Resume work after `petasos stop --all`",
+    examples: &[("petasos resume", "after `petasos stop --all`")],
     hidden: false,
     arguments: <Resume as Args>::augment_args,
     run,
 };
 
-/// Arguments of `resume`: none.
+// Arguments of `resume`: none.
 #[derive(Debug, Args)]
 struct Resume {}
 

@@ -18,6 +18,12 @@ use crate::report::Report;
 pub(super) static COMMAND: Command = Command {
     name: "rollback",
     about: "Show and undo what an agent changed in this folder",
+    examples: &[
+        ("petasos rollback list", "the checkpoints of this folder"),
+        ("petasos rollback diff 3", "what changed since one"),
+        ("petasos rollback restore 3 --dry-run", "what restoring it would change"),
+        ("petasos rollback restore 3 src", "restore one folder of it"),
+    ],
     hidden: false,
     arguments: actions::<Action>,
     run,

@@ -33,10 +33,26 @@ use watched::Watched;
 pub(super) static COMMAND: Command = Command {
     name: "run",
     about: "Ask the agent once and print its answer",
+    examples: &[
+        ("petasos run \"what changed here this week?\"", "print one answer"),
+        ("git diff | petasos run \"review this\"", "standard input is added to the prompt"),
+        ("petasos run -f notes.txt -f screen.png \"what is wrong here?\"", "with files"),
+        ("petasos run -c \"and now the tests\"", "continue the last conversation here"),
+        (
+            "petasos run --json --unattended \"update the changelog\"",
+            "events for scripts; nobody is asked",
+        ),
+    ],
     hidden: false,
-    arguments: |command| <Run as Args>::augment_args(command).after_help(EXIT_CODES),
+    arguments,
     run,
 };
+
+/// The exit codes stand below the examples.
+fn arguments(command: clap::Command) -> clap::Command {
+    let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    <Run as Args>::augment_args(command).after_help(format!("{examples}\n\n{EXIT_CODES}"))
+}
 
 const EXIT_CODES: &str = "Exit codes: 0 answered, 1 failed, 2 bad usage, 3 requests used up \
     (--max-turns), 4 refused by the provider's filter, 5 stopped by a guardrail, 75 a \

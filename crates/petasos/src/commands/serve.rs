@@ -22,6 +22,11 @@ use crate::signals;
 pub(super) static COMMAND: Command = Command {
     name: "serve",
     about: "Serve programs over HTTP: OpenAI's interfaces, runs, sessions",
+    examples: &[
+        ("petasos serve", "listen on 127.0.0.1:8642"),
+        ("petasos serve token --help", "tokens for clients"),
+        ("petasos serve openapi > openapi.json", "the description of the API"),
+    ],
     hidden: false,
     arguments: <Serve as Args>::augment_args,
     run,
@@ -32,7 +37,7 @@ const DRAIN: Duration = Duration::from_secs(20);
 /// The settings are wrong: a service manager does not start it again.
 const SETTINGS_CODE: u8 = 78;
 
-/// Arguments of `serve`.
+// Arguments of `serve`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 struct Serve {
@@ -51,7 +56,7 @@ struct Serve {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Make, list and take back the tokens that clients show
+    /// Create, list and revoke the tokens of clients
     Token {
         #[command(subcommand)]
         action: token::Token,
@@ -96,6 +101,7 @@ impl Serve {
                 sessions: &sessions,
                 program: &program,
                 insecure: self.allow_insecure_webhooks,
+                out,
             };
             let doors = match over.doors(true, (self.host, self.port)).await {
                 Ok(doors) => doors,

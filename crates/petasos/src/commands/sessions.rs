@@ -22,6 +22,12 @@ use crate::report::Report;
 pub(super) static COMMAND: Command = Command {
     name: "sessions",
     about: "List, search, export and check conversations",
+    examples: &[
+        ("petasos sessions list", "the newest conversations"),
+        ("petasos sessions search lamp colour", "find them by words"),
+        ("petasos sessions export latest --format markdown -o talk.md", "write one to a file"),
+        ("petasos sessions prune --older-than 90 --dry-run", "what would be removed"),
+    ],
     hidden: false,
     arguments: actions::<Action>,
     run,
@@ -43,19 +49,19 @@ enum Action {
         #[arg(default_value = "latest")]
         session: String,
     },
-    /// Begin a conversation that starts like another one
+    /// Copy a conversation up to a message
     Fork(change::Fork),
     /// Give a conversation a title
     Rename(change::Rename),
-    /// Take a conversation out of the usual lists, or put it back
+    /// Hide a conversation from the usual lists, or show it again
     Archive(change::Archive),
     /// Remove conversations for good
     Delete(change::Delete),
     /// Remove conversations that nobody has used for long
     Prune(prune::Prune),
-    /// Check that the file, or one conversation, is sound
+    /// Check the database, or one conversation
     Verify(mend::Verify),
-    /// Mend what can be mended; a damaged file is kept beside the new one
+    /// Repair the database; a damaged file is kept beside the new one
     Repair,
 }
 

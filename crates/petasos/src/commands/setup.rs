@@ -25,6 +25,11 @@ use crate::report::Report;
 pub(super) static COMMAND: Command = Command {
     name: "setup",
     about: "Find keys and local model servers, test them, and save the choice",
+    examples: &[
+        ("petasos setup", "choose a provider and a model"),
+        ("petasos setup --provider openai --model MODEL --yes", "without questions"),
+        ("petasos setup --base-url http://localhost:11434/v1", "a server of your own"),
+    ],
     hidden: false,
     arguments: <Setup as Args>::augment_args,
     run,
@@ -139,8 +144,12 @@ impl Setup {
         };
         if let Some(provider) = &self.provider {
             let table = petasos_providers::table::Table::of(host.settings()).0;
-            let id = table.find(provider).map_or(provider.as_str(), |known| known.id.as_str());
-            found.retain(|candidate| candidate.provider == id);
+            let known = table.find(provider).map(|known| known.id.as_str());
+            found.retain(|candidate| candidate.provider == known.unwrap_or(provider));
+            if found.is_empty() && known.is_none() {
+                return Err(Report::usage(format!("no provider is named `{provider}`"))
+                    .hint("`petasos provider list` shows them all"));
+            }
             if found.is_empty() {
                 return Err(Report::new(format!("no key or login for `{provider}` was found"))
                     .code("missing_api_key")

@@ -13,15 +13,16 @@ use crate::report::Report;
 pub(super) static COMMAND: Command = Command {
     name: "stop",
     about: "Stop every turn, job and delivery of this home, until `petasos resume`",
+    examples: &[("petasos stop --all", "stop everything that runs in this home")],
     hidden: false,
     arguments: <Stop as Args>::augment_args,
     run,
 };
 
-/// Arguments of `stop`.
+// Arguments of `stop`.
 #[derive(Debug, Args)]
 struct Stop {
-    /// Everything of this home; nothing else can be stopped here
+    /// Stop everything of this home (required)
     #[arg(long, required = true)]
     all: bool,
 }

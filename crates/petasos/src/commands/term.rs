@@ -16,6 +16,11 @@ use crate::report::Report;
 pub(super) static COMMAND: Command = Command {
     name: "term",
     about: "Run a command as the terminal tool would",
+    examples: &[
+        ("petasos term 'make test'", "run a command as the agent would"),
+        ("petasos term --background 'make watch'", "as a background job"),
+        ("petasos term --workdir /srv ls", "in another folder"),
+    ],
     hidden: false,
     arguments: <Term as Args>::augment_args,
     run,

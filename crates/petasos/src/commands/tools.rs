@@ -18,6 +18,12 @@ use crate::report::Report;
 pub(super) static COMMAND: Command = Command {
     name: "tools",
     about: "List, explain and call tools",
+    examples: &[
+        ("petasos tools list", "what a model is offered here"),
+        ("petasos tools list --all", "and what is not, with the reason"),
+        ("petasos tools call read_file '{\"path\": \"README.md\"}'", "run one tool"),
+        ("petasos tools explain terminal --surface telegram", "why it is offered or not"),
+    ],
     hidden: false,
     arguments: actions::<Action>,
     run,
@@ -31,7 +37,7 @@ enum Action {
     Schema(list::Schema),
     /// Run one tool through the full dispatch path and print its result
     Call(call::Call),
-    /// Say why a tool is or is not offered, step by step
+    /// Show why a tool is or is not offered, step by step
     Explain(explain::Explain),
 }
 

@@ -18,6 +18,11 @@ use crate::report::Report;
 pub(super) static COMMAND: Command = Command {
     name: "toolsets",
     about: "List toolsets and show what they contain",
+    examples: &[
+        ("petasos toolsets list", "all toolsets"),
+        ("petasos toolsets show file", "what is in one"),
+        ("petasos toolsets resolve hermes-cli", "which tools a bundle resolves to"),
+    ],
     hidden: false,
     arguments: actions::<Action>,
     run,
@@ -32,7 +37,7 @@ enum Action {
         /// The toolset
         name: String,
     },
-    /// Print the tool names that a toolset comes down to, and how
+    /// Print the tools that a toolset resolves to, and how
     Resolve {
         /// The toolset, an older list name, `all` or `*`
         name: String,

@@ -11,6 +11,7 @@ use crate::report::Report;
 pub(super) static COMMAND: Command = Command {
     name: "version",
     about: "Show the version",
+    examples: &[("petasos version", "the version"), ("petasos version --json", "for scripts")],
     hidden: false,
     arguments: |command| command,
     run,

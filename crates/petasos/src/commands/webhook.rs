@@ -15,22 +15,28 @@ use crate::out::Style;
 use crate::report::Report;
 
 pub(super) static COMMAND: Command =
-    Command::of_actions::<Action>("webhook", "Look at webhooks that come in, and try them", run);
+    Command::of_actions::<Action>("webhook", "List, add and test incoming webhooks", run).examples(
+        &[
+            ("petasos webhook list", "the routes"),
+            ("petasos webhook subscribe builds --prompt \"explain {payload}\"", "add one"),
+            ("petasos webhook test builds --payload event.json", "what a payload would do"),
+        ],
+    );
 
 #[derive(Debug, Subcommand)]
 enum Action {
     /// List the routes
     List,
-    /// Make a route without editing the settings; prints its secret once
+    /// Add a route; prints its secret once
     #[command(alias = "add")]
     Subscribe(Subscribe),
-    /// Remove a route that was subscribed
+    /// Remove an added route
     #[command(alias = "unsubscribe")]
     Remove {
         /// The route
         route: String,
     },
-    /// Show what a payload would lead to; nothing is run
+    /// Show what a payload would do, without running it
     Test {
         /// The route
         route: String,

@@ -104,13 +104,14 @@ impl AgentModel {
 
     async fn seated(&self, name: &str, cx: &CallContext) -> Result<Seat, ModelError> {
         let lost = |why: String| ModelError::new(Reason::NotConfigured, why);
-        let StartedAgent { transport, life } = self.agents.start(name, cx).await.map_err(lost)?;
+        let StartedAgent { transport, mode, life } =
+            self.agents.start(name, cx).await.map_err(lost)?;
         let ear = Arc::new(Ear::new(self.agents.judge(name)));
         let opened = async {
             let version = env!("CARGO_PKG_VERSION");
             let connection =
                 AgentConnection::open(transport, Arc::clone(&ear) as _, version).await?;
-            let session = connection.begin(&cx.workspace).await?;
+            let session = connection.begin(&cx.workspace, mode.as_deref()).await?;
             Ok::<_, PeerError>((connection, session))
         };
         let opened = tokio::time::timeout(BEGINS, opened).await;

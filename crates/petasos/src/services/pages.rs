@@ -15,6 +15,7 @@ use petasos_session::offers::ago;
 use petasos_session::{Choice, Offer, OfferKind, Topic};
 
 use crate::host::Host;
+use crate::listed::facts;
 
 /// How long a provider may take to list its models.
 const LISTING_DEADLINE: Duration = Duration::from_secs(15);
@@ -150,9 +151,8 @@ pub(super) async fn offers(
 
 fn model_offer(model: &Listed, host: &Host) -> Offer {
     let now = host.settings().text("model.default") == Some(model.id.as_str());
-    let window = model.context_length.map(|tokens| format!("{}k tokens", tokens / 1000));
-    let mark = now.then(|| "configured".to_owned());
-    let detail: Vec<String> = [window, mark].into_iter().flatten().collect();
+    let mut detail = facts(model);
+    detail.extend(now.then(|| "configured".to_owned()));
     Offer {
         label: model.id.clone(),
         detail: detail.join(" · "),
@@ -164,7 +164,8 @@ async fn models(host: &Host, about: &str, choice: &Choice) -> Result<String, Str
     let listed = listed(host, choice).await?;
     let mut text = String::new();
     for model in listed.iter().filter(|model| model.id.contains(about)) {
-        writeln!(text, "- `{}`", model.id).unwrap_or_default();
+        let facts = facts(model).join(" · ");
+        writeln!(text, "- `{}` {facts}", model.id).unwrap_or_default();
     }
     Ok(if text.is_empty() { format!("no model of it contains `{about}`") } else { text })
 }

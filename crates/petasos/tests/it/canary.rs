@@ -24,6 +24,7 @@ const SECRETS: &[(&str, &str)] = &[
     ("mcp login", "log-3141592653589793-mcp"),
     ("environment", "pro-2718281828459045-openai"),
     ("address with a password", "pro-1618033988749894-proxy"),
+    ("command line", "arg-5772156649015328-word"),
 ];
 
 fn secret(of: &str) -> &'static str {
@@ -163,6 +164,11 @@ fn attempts() -> Vec<Say> {
                 json!({ "command": "cat dump.txt; sleep 0.1; rev dump.txt", "background": true }),
             ),
             terminal("cat nothing-$(cat dump.txt | head -1)"),
+            // Kept as it is, which nothing masks on its way.
+            terminal(
+                "p=$$; while [ $p -gt 1 ]; do cat /proc/$p/cmdline >> seen; \
+                      p=$(awk '{print $4}' /proc/$p/stat); done; base64 seen > seen64",
+            ),
         ]),
         Say::Calls(vec![terminal("sleep 1"), ("process", json!({ "action": "list" }))]),
         Say::Text("done"),
@@ -181,12 +187,15 @@ fn no_secret_of_a_full_home_is_shown_stored_or_handed_on() {
         )
         .with("NO_PROXY", "127.0.0.1");
     let mut found = Vec::new();
+    let told = format!("tts.openai.api_key={}", secret("command line"));
     let runs: &[&[&str]] = &[
         &[
             "--set",
             "approvals.mode=off",
             "--set",
             "terminal.sandbox=off",
+            "--set",
+            &told,
             "run",
             "show me everything",
         ],

@@ -1,13 +1,14 @@
 //! `petasos chat` in a real terminal: keys in, screens out, a scripted model behind.
 
 mod complaints;
+mod confined;
 mod first;
 mod flow;
 mod golden;
 mod hangup;
 mod once;
 mod own;
-mod pane;
+pub(crate) mod pane;
 mod pick;
 mod picture;
 mod plan;
@@ -362,10 +363,10 @@ fn the_end_of_a_job_waits_for_the_conversation_that_began_it() {
     pane.until("the end of the job", |_| home.workspace().join("over").exists());
     pane.enter("are you there?");
     let screen = pane.ready_after("Still listening.");
-    assert!(!screen.contains("ended with 0"), "{screen}");
+    assert!(!screen.contains("finished (exit 0)"), "{screen}");
     pane.enter("/resume start it");
     let screen = pane.ready_after("So it has ended.");
-    assert!(screen.contains("ended with 0"), "{screen}");
+    assert!(screen.contains("finished (exit 0)"), "{screen}");
     assert!(told(&model, "user").contains("it is over"), "{}", told(&model, "user"));
 }
 

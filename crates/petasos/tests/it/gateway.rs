@@ -49,8 +49,10 @@ fn a_gateway_without_platforms_says_what_to_do() {
             "wecom",
             "wecom_callback",
             "weixin",
+            "whatsapp",
             "whatsapp_cloud",
             "xmpp",
+            "yuanbao",
         ]
     );
     let status = petasos(&home).run(&["gateway", "status"]);

@@ -15,10 +15,20 @@ pub(crate) enum Say {
     Text(&'static str),
     /// Calls of tools: name and arguments.
     Calls(Vec<(&'static str, Value)>),
+    /// Text, and then a call: name and arguments.
+    TextAndCall(&'static str, (&'static str, Value)),
     /// Text, and then nothing more until whoever asked goes away.
     Stuck(&'static str),
+    /// The tag that delivers what the last result made.
+    Tag,
     /// One paragraph of so many words, as fast as a quick model writes.
     Words(usize),
+    /// Text that the limit of its length ends.
+    Cut(&'static str),
+    /// A call whose name is told, and then nothing more until whoever asked goes away.
+    HalfCall(&'static str),
+    /// The same, but the connection breaks.
+    BrokenCall(&'static str),
     /// An error page.
     Fail(u16),
 }
@@ -34,16 +44,21 @@ pub(crate) struct Loopback {
 impl Loopback {
     /// Begins to listen; when the script is at its end it answers `done`.
     pub(crate) fn saying(script: Vec<Say>) -> Self {
+        let mut script = script.into_iter();
+        Self::answering(move |_| script.next().unwrap_or(Say::Text("done")))
+    }
+
+    /// Begins to listen; each request decides what is said to it.
+    pub(crate) fn answering(mut says: impl FnMut(&Value) -> Say + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
         let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
         let keys: Arc<Mutex<Vec<String>>> = Arc::default();
         let (kept, seen) = (Arc::clone(&asked), Arc::clone(&keys));
         std::thread::spawn(move || {
-            let mut script = script.into_iter();
             for socket in listener.incoming().flatten() {
                 // A client that goes away ends only its own connection.
-                serve(socket, &mut script, (&kept, &seen)).unwrap_or_default();
+                serve(socket, &mut says, (&kept, &seen)).unwrap_or_default();
             }
         });
         Self { url, asked, keys }
@@ -75,16 +90,20 @@ impl Loopback {
     }
 }
 
-fn serve(
+/// A request that came.
+struct Request {
+    is_list: bool,
+    key: String,
+    body: Vec<u8>,
     socket: TcpStream,
-    script: &mut impl Iterator<Item = Say>,
-    (asked, keys): (&Mutex<Vec<Value>>, &Mutex<Vec<String>>),
-) -> std::io::Result<()> {
+}
+
+/// Reads a request; nothing of a connection that was given up before it asked for anything.
+fn read(socket: TcpStream) -> std::io::Result<Option<Request>> {
     let mut reader = BufReader::new(socket);
     let (mut line, mut length, mut key) = (String::new(), 0, String::new());
     if reader.read_line(&mut line)? == 0 {
-        // A connection that was given up before it asked for anything.
-        return Ok(());
+        return Ok(None);
     }
     let is_list = line.starts_with("GET");
     loop {
@@ -103,24 +122,48 @@ fn serve(
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
-    let mut socket = reader.into_inner();
+    Ok(Some(Request { is_list, key, body, socket: reader.into_inner() }))
+}
+
+fn serve(
+    socket: TcpStream,
+    says: &mut impl FnMut(&Value) -> Say,
+    (asked, keys): (&Mutex<Vec<Value>>, &Mutex<Vec<String>>),
+) -> std::io::Result<()> {
+    let Some(Request { is_list, key, body, mut socket }) = read(socket)? else { return Ok(()) };
     if is_list {
         let list = json!({ "object": "list", "data": [{ "id": "double", "object": "model" }] });
         return respond(&mut socket, 200, "application/json", &list.to_string());
     }
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let streams = body["stream"] == true;
+    let last = body["messages"].as_array().and_then(|all| all.last()).cloned().unwrap_or_default();
+    let say = says(&body);
     asked.lock().expect("nobody panics with the list").push(body);
     keys.lock().expect("nobody panics with the list").push(key);
-    let say = script.next().unwrap_or(Say::Text("done"));
+    let say = if matches!(say, Say::Tag) { Say::Text(tag(&last)) } else { say };
     match say {
         Say::Fail(status) => {
-            let kind = if status == 401 { "authentication_error" } else { "server_error" };
+            let kind = match status {
+                401 => "authentication_error",
+                429 => "rate_limit_error",
+                _ => "server_error",
+            };
             let error = json!({ "error": { "message": "the double fails", "type": kind } });
             respond(&mut socket, status, "application/json", &error.to_string())
         }
         Say::Stuck(text) => {
-            std::thread::spawn(move || stuck(socket, text).unwrap_or_default());
+            let delta = json!({ "role": "assistant", "content": text });
+            std::thread::spawn(move || stuck(socket, &delta, true).unwrap_or_default());
+            Ok(())
+        }
+        Say::HalfCall(name) | Say::BrokenCall(name) => {
+            let waits = matches!(say, Say::HalfCall(_));
+            let id = if waits { "call_half" } else { "call_broken" };
+            let function = json!({ "name": name, "arguments": "" });
+            let call = json!({ "index": 0, "id": id, "type": "function", "function": function });
+            let delta = json!({ "role": "assistant", "content": null, "tool_calls": [call] });
+            std::thread::spawn(move || stuck(socket, &delta, waits).unwrap_or_default());
             Ok(())
         }
         Say::Words(count) => {
@@ -143,6 +186,17 @@ fn serve(
     }
 }
 
+/// `media_tag` of a result, which lives as long as the test program.
+fn tag(result: &Value) -> &'static str {
+    let text = result["content"].as_str().unwrap_or_default();
+    let start = text.find('{').unwrap_or(0);
+    let rest = text.get(start..).unwrap_or_default();
+    let told = serde_json::Deserializer::from_str(rest).into_iter::<Value>().next();
+    let told = told.and_then(Result::ok).unwrap_or_default();
+    let tag = told["media_tag"].as_str().unwrap_or("no tag").to_owned();
+    Box::leak(tag.into_boxed_str())
+}
+
 fn message(say: &Say) -> (Value, &'static str) {
     match say {
         Say::Text(text) => (json!({ "role": "assistant", "content": text }), "stop"),
@@ -159,7 +213,18 @@ fn message(say: &Say) -> (Value, &'static str) {
                 .collect();
             (json!({ "role": "assistant", "content": null, "tool_calls": calls }), "tool_calls")
         }
-        Say::Stuck(_) | Say::Words(_) | Say::Fail(_) => (Value::Null, "stop"),
+        Say::TextAndCall(text, call) => {
+            let (mut message, finish) = message(&Say::Calls(vec![call.clone()]));
+            message["content"] = json!(text);
+            (message, finish)
+        }
+        Say::Cut(text) => (json!({ "role": "assistant", "content": text }), "length"),
+        Say::Stuck(_)
+        | Say::Words(_)
+        | Say::Fail(_)
+        | Say::Tag
+        | Say::HalfCall(_)
+        | Say::BrokenCall(_) => (Value::Null, "stop"),
     }
 }
 
@@ -202,16 +267,16 @@ fn written(mut socket: TcpStream, count: usize) -> std::io::Result<()> {
     socket.write_all(format!("data: {end}\n\ndata: [DONE]\n\n").as_bytes())
 }
 
-/// Begins to answer, and waits for the other side to go.
-fn stuck(mut socket: TcpStream, text: &str) -> std::io::Result<()> {
+/// Begins to answer, and waits for the other side to go, or breaks off.
+fn stuck(mut socket: TcpStream, delta: &Value, waits: bool) -> std::io::Result<()> {
     let head = "HTTP/1.1 200 X\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
     let chunk = json!({
         "id": "c", "object": "chat.completion.chunk", "model": "double",
-        "choices": [{ "index": 0, "delta": { "role": "assistant", "content": text } }],
+        "choices": [{ "index": 0, "delta": delta }],
     });
     socket.write_all(format!("{head}data: {chunk}\n\n").as_bytes())?;
     socket.flush()?;
-    socket.read_to_end(&mut Vec::new()).map(drop)
+    if waits { socket.read_to_end(&mut Vec::new()).map(drop) } else { Ok(()) }
 }
 
 fn respond(socket: &mut TcpStream, status: u16, kind: &str, body: &str) -> std::io::Result<()> {

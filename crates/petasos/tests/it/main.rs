@@ -1,6 +1,7 @@
 //! The real program, in throw-away homes.
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
+#![expect(clippy::similar_names, reason = "tests speak of the same few things")]
 
 mod acp;
 mod approval;
@@ -8,10 +9,12 @@ mod backend;
 mod bot_api;
 mod canary;
 mod chat;
+mod chats;
 mod config;
 mod cron;
 mod demo;
 mod doctor;
+mod everywhere;
 mod faults;
 mod gateway;
 mod hooks;
@@ -19,11 +22,15 @@ mod import;
 mod injected;
 mod judged;
 mod kanban;
+mod labels;
+mod listeners;
 mod logs;
 mod loopback;
 mod making;
 mod mcp;
 mod media;
+mod outside;
+mod package;
 mod parity;
 mod providers;
 mod request_size;
@@ -36,6 +43,7 @@ mod services;
 mod sessions;
 mod setup;
 mod skills;
+#[cfg(test)]
 mod terminal;
 mod tools;
 mod toolsets;

@@ -3,6 +3,7 @@
 use petasos_testkit::Home;
 use serde_json::{Value, json};
 
+use crate::vendor::{Asked, Reply, Vendors};
 use crate::{petasos, run};
 
 #[test]
@@ -62,4 +63,87 @@ fn signing_in_shows_what_is_asked_for_before_anything_is_asked() {
     {
         assert!(begun.stdout.contains(words), "{words}: {}", begun.stdout);
     }
+}
+
+/// xAI's accounts and its interface: a device login as RFC 8628 has it, tokens that are renewed, and
+/// the first token refused once it was used up.
+fn xai(asked: &Asked, before: usize) -> Reply {
+    let told = |value: Value| (200, value.to_string());
+    match asked.path.as_str() {
+        "/.well-known/openid-configuration" => told(json!({
+            "issuer": "https://auth.x.ai",
+            "device_authorization_endpoint": "https://auth.x.ai/oauth2/device/code",
+            "token_endpoint": "https://auth.x.ai/oauth2/token" })),
+        "/oauth2/device/code" => {
+            told(json!({ "device_code": "dc-0123456789", "user_code": "ABCD-EFGH",
+            "verification_uri": "https://accounts.x.ai/device", "expires_in": 600, "interval": 1 }))
+        }
+        "/oauth2/token" if before == 0 => {
+            (400, json!({ "error": "authorization_pending" }).to_string())
+        }
+        "/oauth2/token" => told(json!({ "access_token": format!("at-xai-000000{before}"),
+            "refresh_token": format!("rt-xai-000000{before}"), "expires_in": 36_000 })),
+        "/v1/responses" if asked.authorization == "at-xai-0000001" && before > 0 => {
+            (401, json!({ "error": "the token was revoked" }).to_string())
+        }
+        "/v1/responses" => told(json!({ "id": "r", "citations": ["https://x.com/a/status/1"],
+            "output": [{ "type": "message", "content": [
+                { "type": "output_text", "text": "Hats", "annotations": [] }] }] })),
+        _ => (404, "{}".to_owned()),
+    }
+}
+
+/// E15: an account searches without a key, its scopes are shown before anybody is asked, and a
+/// refused token is renewed once.
+#[test]
+fn e153_an_account_of_xai_searches_on_x() {
+    let home = Home::temp();
+    let vendors = Vendors::answering(&home, xai);
+    let proxy = vendors.proxy();
+    let program =
+        || proxy.iter().fold(petasos(&home), |program, (name, value)| program.with(name, value));
+    let search = || {
+        let told = program().run(&["tools", "call", "x_search", r#"{"query":"hats"}"#]).stdout;
+        // The words of strangers stand between marks.
+        let inner = told.lines().find(|line| line.starts_with('{'));
+        let inner = inner.unwrap_or_else(|| panic!("no result: {told}"));
+        serde_json::from_str::<Value>(inner).expect("a result")
+    };
+    let missing = search();
+    assert_eq!(missing["error_type"], "missing_setup", "{missing}");
+    let signed = program().run(&["auth", "login", "xai"]);
+    assert_eq!(signed.code, Some(0), "{}{}", signed.stdout, signed.stderr);
+    let at = |words: &str| {
+        signed.stdout.find(words).unwrap_or_else(|| panic!("{words}: {}", signed.stdout))
+    };
+    assert!(at("use the interface on your account (api:access)") < at("enter the code ABCD-EFGH"));
+    let found = search();
+    assert_eq!(
+        (&found["success"], &found["credential_source"]),
+        (&json!(true), &json!("xai-oauth")),
+        "{found}"
+    );
+    let again = search();
+    assert_eq!(again["success"], true, "{again}");
+    let shown: Vec<String> =
+        vendors.asked("/v1/responses").into_iter().map(|asked| asked.authorization).collect();
+    assert_eq!(shown, ["at-xai-0000001", "at-xai-0000001", "at-xai-0000002"], "renewed once");
+    assert!(!found.to_string().contains("at-xai"));
+    let listed = program().run(&["tools", "list", "--all", "--json"]).json();
+    let row =
+        listed["tools"].as_array().expect("a list").iter().find(|it| it["name"] == "x_search");
+    assert_eq!(row.expect("a row")["available"], true, "{row:?}");
+    let gone = program().run(&["auth", "logout", "xai", "--json"]).json();
+    assert_eq!(gone["forgotten"], true, "{gone}");
+    assert_eq!(search()["error_type"], "missing_setup");
+    // A key that is kept serves, too.
+    let kept = program().input("xai-kept-0123456789abcdef\n").run(&[
+        "auth",
+        "login",
+        "xai",
+        "--key-stdin",
+    ]);
+    assert_eq!(kept.code, Some(0), "{}{}", kept.stdout, kept.stderr);
+    let found = search();
+    assert_eq!(found["credential_source"], "xai", "{found}");
 }

@@ -22,6 +22,17 @@ fn a_server_that_answers_is_saved_and_used() {
 }
 
 #[test]
+fn the_sandbox_is_chosen_in_setup() {
+    let model = Loopback::saying(vec![Say::Text("ready")]);
+    let home = Home::temp();
+    let setup = ["setup", "--base-url", &model.url, "--yes", "--sandbox", "workspace", "--json"];
+    let told = petasos(&home).run(&setup).json();
+    assert_eq!(told["sandbox"], "workspace", "{told}");
+    let set = petasos(&home).run(&["config", "get", "terminal.sandbox"]);
+    assert!(set.stdout.contains("workspace"), "{}", set.stdout);
+}
+
+#[test]
 fn a_script_that_does_not_say_yes_changes_nothing() {
     let model = Loopback::saying(vec![]);
     let home = Home::temp();

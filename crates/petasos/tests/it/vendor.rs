@@ -69,6 +69,12 @@ impl Vendors {
         )
     }
 
+    /// The same, one by one.
+    pub(crate) fn proxy(&self) -> [(&'static str, String); 2] {
+        let address = format!("http://127.0.0.1:{}", self.port);
+        [("HTTPS_PROXY", address), ("SSL_CERT_FILE", self.authority.display().to_string())]
+    }
+
     /// What was asked at a path.
     pub(crate) fn asked(&self, path: &str) -> Vec<Asked> {
         let all = self.asked.lock().expect("nobody panics with the list");

@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use petasos_approval::grants::{self, Listed};
 use petasos_approval::policy::explain;
 use petasos_approval::{log, suggest};
+use petasos_session::offers::ago;
 use serde_json::json;
 
 use crate::command::Session;
@@ -121,11 +123,29 @@ impl Log {
             out.value(&json!({ "decisions": entries }));
         } else {
             for entry in &entries {
-                out.line(json!(entry).to_string());
+                out.line(told(entry));
+            }
+            if entries.is_empty() {
+                out.line("no decision yet");
             }
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// A decision in one line: when, what came of it, what it was about, and why.
+fn told(entry: &log::Entry) -> String {
+    let at = SystemTime::UNIX_EPOCH + Duration::from_millis(entry.at);
+    let outcome = json!(entry.outcome);
+    let first = entry.subject.lines().next().unwrap_or_default();
+    let subject = first.replace(char::is_control, " ");
+    let more = if entry.subject.lines().count() > 1 { " …" } else { "" };
+    let reasons = entry.reasons.iter().map(|reason| (*reason.key).to_owned());
+    let why: Vec<String> = reasons.chain(entry.by.as_ref().map(|by| format!("by {by}"))).collect();
+    let why = if why.is_empty() { String::new() } else { format!("  ({})", why.join(", ")) };
+    let when = ago(at);
+    let outcome = outcome.as_str().unwrap_or_default().replace('_', " ");
+    format!("{when:16} {outcome:10} {}: {subject}{more}{why}", entry.tool)
 }
 
 pub(super) fn suggestions(session: &mut Session) -> Result<ExitCode, Report> {

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
+use crate::ask::{Look, shown, stored};
 use clap::Args;
-use petasos_approval::ask::{Look, shown, stored};
 use petasos_contract::Settings;
 use petasos_session::{Answerer, Question, QuestionId, QuestionKind};
 use serde_json::json;
@@ -12,7 +12,7 @@ use crate::command::Session;
 use crate::out::Style;
 use crate::report::Report;
 
-/// Arguments of `approval answer`.
+// Arguments of `approval answer`.
 #[derive(Debug, Args)]
 pub(super) struct Answer {
     /// The question, as `petasos approval waiting` names it

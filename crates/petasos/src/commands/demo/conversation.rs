@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::ask::shown;
 use petasos_agent::demo::{FIRST, SECOND, script};
-use petasos_approval::ask::shown;
 use petasos_config::Inputs;
 use petasos_contract::context::Surface;
 use petasos_contract::event::Event;

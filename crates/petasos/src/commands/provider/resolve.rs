@@ -122,8 +122,8 @@ fn print_runtime(out: Out, view: &RuntimeView) {
     let row = |name: &str, value: &str| out.line(format!("{name:10} {value}"));
     row("provider", &view.provider);
     row("model", view.model.as_deref().unwrap_or("(the provider's default)"));
-    row("dialect", view.api_mode.name());
-    row("address", &view.base_url);
+    row("API format", view.api_mode.name());
+    row("URL", &view.base_url);
     if let Some(launch) = &view.launch {
         row("program", &format!("{} {}", launch.command, launch.args.join(" ")));
     }

@@ -11,6 +11,7 @@ use petasos_contract::model::{
     Definition, Delta, DeltaSink, DeltaSubscriber, Model as _, ModelError, Prompt, Reason, Reply,
     Role, ToolChoice,
 };
+use petasos_contract::reply::Step;
 use petasos_contract::{SessionId, ToolName};
 use serde::Serialize;
 use serde_json::json;
@@ -181,15 +182,35 @@ fn told(out: Out, reply: &Reply, latency_ms: u64, capabilities: &Capabilities) -
     let usage = if capabilities.usage { "reports usage" } else { "reports no usage" };
     out.line(format!("  {streaming}; {tools}; {reasoning}; {usage}"));
     for step in &reply.path {
-        out.line(out.paint(Style::Faint, &format!("  {}", json!(step))));
+        out.line(out.paint(Style::Faint, &format!("  {}", in_words(step))));
     }
     ExitCode::SUCCESS
+}
+
+/// A step on the way to an answer, in words.
+fn in_words(step: &Step) -> String {
+    match step {
+        Step::Sent { provider, model } => format!("asked {provider} ({model})"),
+        Step::Failed { reason, status } => {
+            let reason = json!(reason).as_str().unwrap_or_default().replace('_', " ");
+            let status = status.map(|status| format!(", HTTP {status}")).unwrap_or_default();
+            format!("failed: {reason}{status}")
+        }
+        Step::Waited { wait_ms } => format!("waited {wait_ms} ms"),
+        Step::Refreshed => "renewed the login".to_owned(),
+        Step::Rotated => "switched to another key".to_owned(),
+        Step::Repaired { repair } => format!("changed the request: {repair}"),
+        Step::FellBack { provider, model } => format!("fell back to {provider} ({model})"),
+        Step::Skipped { provider, model, why } => format!("skipped {provider} ({model}): {why}"),
+        Step::GaveUp => "gave up".to_owned(),
+        other => json!(other).to_string(),
+    }
 }
 
 fn failed(out: Out, error: &ModelError) -> Report {
     if !out.is_json() {
         for step in &error.path {
-            out.remark(out.paint(Style::Faint, &format!("  {}", json!(step))));
+            out.remark(out.paint(Style::Faint, &format!("  {}", in_words(step))));
         }
     }
     Report::new(error.line.clone())

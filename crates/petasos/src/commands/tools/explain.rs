@@ -47,7 +47,8 @@ impl Explain {
         if fate.is_none() && tools.find(&self.name).is_none() {
             return Err(unknown(&self.name, &tools));
         }
-        let steps = self.steps(&tools, &choice, &definitions);
+        let mut steps = self.steps(&tools, &choice, &definitions);
+        steps.extend(self.provider(host.settings()));
         let (verdict, reason) = verdict(fate);
         if out.is_json() {
             out.value(&json!({
@@ -72,6 +73,28 @@ impl Explain {
         steps.extend(self.disabled(definitions));
         steps.extend(self.fate(definitions));
         steps
+    }
+
+    /// Who would answer, and who was passed over: the choice that a call makes.
+    fn provider(&self, settings: &petasos_contract::Settings) -> Vec<Stage> {
+        use petasos_media::{creating, filming, speaking};
+        let (chosen, trace) = match self.name.as_str() {
+            "image_generate" => {
+                let choice = creating::choose(settings);
+                (choice.chosen.is_ok(), choice.trace)
+            }
+            "video_generate" | "xai_video_edit" | "xai_video_extend" => {
+                let choice = filming::choose(settings);
+                (choice.chosen.is_ok(), choice.trace)
+            }
+            "text_to_speech" => {
+                let choice = speaking::choose(settings);
+                (choice.chosen.is_ok(), choice.trace)
+            }
+            _ => return Vec::new(),
+        };
+        let step = |detail| Stage { step: "provider", passed: chosen, detail };
+        trace.into_iter().map(step).collect()
     }
 
     fn registered(&self, tools: &Snapshot) -> Stage {

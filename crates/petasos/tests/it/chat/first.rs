@@ -27,8 +27,11 @@ fn a_server_that_is_found_needs_one_enter() {
     pane.press(&["Enter"]);
     pane.see("double answers; saved in");
     pane.ready_after("sandbox off");
+    assert_eq!(pane.pressed(), (1, 0, 0), "one Enter to the chat");
     pane.enter("hi");
     pane.ready_after("hello there");
+    let (.., others) = pane.pressed();
+    assert!(others <= 4, "to the first answer: {others} keys beyond Enter");
     let saved = std::fs::read_to_string(home.agent().join("config.yaml")).expect("a file");
     assert!(saved.contains("ollama") && saved.contains(&place), "{saved}");
 }
@@ -46,6 +49,7 @@ fn a_pasted_key_needs_one_paste_and_two_enters() {
     pane.press(&["Enter"]);
     pane.see("answers; saved in");
     pane.ready_after("sandbox off");
+    assert_eq!(pane.pressed(), (2, 1, 0), "one paste and two Enters to the chat");
     pane.enter("hi");
     pane.ready_after("hello by key");
     let said = vendors.asked("/api/v1/chat/completions");

@@ -28,6 +28,16 @@ impl Default for Start<'_> {
 /// One terminal; its server ends with it.
 pub(crate) struct Pane {
     server: String,
+    pressed: Pressed,
+}
+
+/// What a person had to do so far.
+#[derive(Default)]
+struct Pressed {
+    enters: AtomicU32,
+    pastes: AtomicU32,
+    /// Every other key.
+    others: AtomicU32,
 }
 
 impl Pane {
@@ -65,7 +75,8 @@ impl Pane {
 
     fn start(test: &str, home: &Home, command: &str, columns: u16) -> Option<Self> {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let pane = Self { server: format!("petasos-{}-{number}", std::process::id()) };
+        let server = format!("petasos-{}-{number}", std::process::id());
+        let pane = Self { server, pressed: Pressed::default() };
         if pane.tmux(&["-V"]).is_none() {
             skip(test, "tmux", "the program is not installed");
             return None;
@@ -92,17 +103,24 @@ impl Pane {
 
     /// Types words as they are.
     pub(crate) fn say(&self, words: &str) {
+        let keys = u32::try_from(words.chars().count()).expect("a few words");
+        self.pressed.others.fetch_add(keys, Ordering::Relaxed);
         self.tmux(&["send-keys", "-l", words]).expect("keys are taken");
     }
 
     /// Pastes a text, marked as a paste.
     pub(crate) fn paste(&self, text: &str) {
+        self.pressed.pastes.fetch_add(1, Ordering::Relaxed);
         self.tmux(&["set-buffer", text]).expect("a buffer");
         self.tmux(&["paste-buffer", "-p", "-r"]).expect("a paste");
     }
 
     /// Presses keys by their names.
     pub(crate) fn press(&self, keys: &[&str]) {
+        for key in keys {
+            let kind = if *key == "Enter" { &self.pressed.enters } else { &self.pressed.others };
+            kind.fetch_add(1, Ordering::Relaxed);
+        }
         self.tmux(&[&["send-keys"], keys].concat()).expect("keys are taken");
     }
 
@@ -110,6 +128,13 @@ impl Pane {
     pub(crate) fn enter(&self, line: &str) {
         self.say(line);
         self.press(&["Enter"]);
+    }
+
+    /// How often Enter was pressed, what was pasted, and how many other keys there were.
+    pub(crate) fn pressed(&self) -> (u32, u32, u32) {
+        let Pressed { enters, pastes, others } = &self.pressed;
+        let count = |kind: &AtomicU32| kind.load(Ordering::Relaxed);
+        (count(enters), count(pastes), count(others))
     }
 
     /// The screen and what has scrolled away, without the blank end.

@@ -115,3 +115,34 @@ fn a_first_start_leads_to_a_chat() {
     pane.enter("hi");
     pane.ready_after("hello there");
 }
+
+#[test]
+fn replies_are_shown_as_the_display_keys_say() {
+    let call = ("terminal", json!({ "command": "echo hi" }));
+    let script = || {
+        let said = Say::TextAndCall("I look **first**.", call.clone());
+        Loopback::saying(vec![said, Say::Text("# Done\n\nAll **good**.")])
+    };
+    let played = |display: &str| {
+        let model = script();
+        let home = home(&model, &format!("display:\n{display}"));
+        let pane = Pane::open("display keys", &home, &Start::default())?;
+        pane.see("❯");
+        pane.enter("look");
+        let screen = pane.ready_after("good");
+        pane.enter("/quit");
+        pane.see("[ended with 0]");
+        let arguments = Start { arguments: "-c", ..Start::default() };
+        let again = Pane::open("display keys", &home, &arguments)?;
+        Some((screen, again.ready_after("──")))
+    };
+    let Some((usual, resumed)) = played("  compact: false\n") else { return };
+    assert!(usual.contains("I look first.") && usual.contains("All good.\n\n"), "{usual}");
+    assert!(resumed.contains("❯ look") && resumed.contains("All good."), "{resumed}");
+    let keys = "  compact: true\n  interim_assistant_messages: false\n  \
+                final_response_markdown: raw\n  resume_display: minimal\n";
+    let Some((plain, resumed)) = played(keys) else { return };
+    assert!(!plain.contains("I look") && plain.contains("# Done\n\nAll **good**.\n"), "{plain}");
+    assert!(!plain.contains("**good**.\n\n"), "{plain}");
+    assert!(!resumed.contains("good"), "{resumed}");
+}

@@ -124,3 +124,45 @@ fn empty_reply() {
     let play = |pane: &Pane| ask(pane, "say nothing", "empty reply");
     Scene { name: "empty_reply", says, play, ..Scene::USUAL }.holds();
 }
+
+/// What a model reads of it has a hole in the middle; people are told how long it is.
+#[test]
+fn many_lines() {
+    let says = || vec![terminal("seq 1 20000"), Say::Text("Counted.")];
+    let play = |pane: &Pane| ask(pane, "count", "Counted.");
+    Scene { name: "many_lines", says, play, ..Scene::USUAL }.holds();
+}
+
+/// A message that waited is seen again where its turn begins.
+#[test]
+fn next_turn() {
+    let says = || vec![terminal("echo begun; sleep 300"), Say::Text("The second answer.")];
+    let play = |pane: &Pane| {
+        pane.see("❯");
+        pane.enter("wait");
+        pane.see("│ begun");
+        pane.enter("and then this");
+        pane.see("next: and then this");
+        pane.press(&["Escape"]);
+        pane.ready_after("The second answer.");
+    };
+    let config = "display:\n  busy_input_mode: queue\n";
+    Scene { name: "next_turn", says, config, play, ..Scene::USUAL }.holds();
+}
+
+/// One key answers a question of the agent, too.
+#[test]
+fn answered() {
+    let says = || {
+        let choices = json!({ "question": "Which colour?", "choices": ["red", "blue"] });
+        vec![Say::Calls(vec![("clarify", choices)]), Say::Text("Painted.")]
+    };
+    let play = |pane: &Pane| {
+        pane.see("❯");
+        pane.enter("paint it");
+        pane.see("2. blue");
+        pane.say("2");
+        pane.ready_after("Painted.");
+    };
+    Scene { name: "answered", says, play, ..Scene::USUAL }.holds();
+}
