@@ -17,6 +17,7 @@ const KEYS: &[&str] = &[
     r"(?-u:\b)(?:AKIA|ASIA)[A-Z0-9]{16}(?-u:\b)",
     r"(?-u:\b)AIza[A-Za-z0-9_-]{30,}",
     r"(?-u:\b)(?:hf|npm|pypi|r8|gsk|fw|nvapi|pplx|tvly|exa|xai|dop_v1|shpat|rk_live|sk_live|SG)[_.-][A-Za-z0-9_.-]{20,}",
+    r"(?-u:\b)pts_[A-Za-z0-9_-]{40,}",
     r"(?-u:\b)ya29\.[A-Za-z0-9_-]{20,}",
     r"(?-u:\b)eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
     r"(?-u:\b)[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}",

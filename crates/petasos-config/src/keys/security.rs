@@ -25,6 +25,12 @@ pub(super) static KEYS: &[Key] = &[
         "Who may answer a question in a chat",
     ),
     key(
+        "approvals.route_to",
+        Text,
+        "",
+        "The chat whose administrators are asked for schedules, webhooks and programs: PLATFORM[:CHAT[:THREAD]]",
+    ),
+    key(
         "approvals.cron_mode",
         Choice(CRON),
         "\"deny\"",
@@ -38,6 +44,13 @@ pub(super) static KEYS: &[Key] = &[
         "What becomes of a dangerous command when nobody can be asked",
     )
     .tighten(Order(&["approve", "deny"])),
+    key(
+        "approvals.edits",
+        Choice(&["policy", "sensitive", "outside", "each"]),
+        "\"policy\"",
+        "Which edits are shown and asked about before they are made, on every surface: those that the policy asks about, also those of sensitive files, also those outside the workspace, every one",
+    )
+    .tighten(Order(&["policy", "sensitive", "outside", "each"])),
     key("approvals.deny", Names, "[]", "Globs of commands that are never run").tighten(More),
     key(
         "approvals.git_push",

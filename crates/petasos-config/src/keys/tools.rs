@@ -53,7 +53,7 @@ pub(super) static KEYS: &[Key] = &[
     key("browser.dialog_timeout_s", Number, "300", "Seconds a dialog waits"),
     key("browser.auto_local_for_private_urls", Flag, "true", "Open private addresses in a local browser when others are opened in a cloud").tighten(On),
     key("browser.restrict_evaluate", Flag, "false", "Refuse suspicious scripts in the console").tighten(On),
-    key("browser.record_sessions", Flag, "false", "Keep recordings").tighten(Off).reserved("the browser tools"),
+    key("browser.record_sessions", Flag, "false", "Film every session, with ffmpeg; kept for 72 hours").tighten(Off),
     key("browser.allow_private_urls", Flag, "false", "Let cloud browsers open private addresses").tighten(Off).reserved("the browser tools"),
     key("browser.cdp_url", Text, "", "A running browser"),
     key("browser.cdp_insecure", Flag, "false", "Let a browser elsewhere be reached without encryption").tighten(Off),

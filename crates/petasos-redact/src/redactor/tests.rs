@@ -38,6 +38,7 @@ fn secrets_are_hidden_and_the_rest_stays() {
         ("t configured-canary voice-canary-9".to_owned(), "t [masked] [masked]".to_owned()),
         (format!("key sk-{digits} end"), "key [masked] end".to_owned()),
         ("AKIAIOSFODNN7EXAMPLE".to_owned(), "[masked]".to_owned()),
+        (format!("/v1/pts_{digits}-_{digits}?x"), "/v1/[masked]?x".to_owned()),
         (format!("x\n{key}\ny"), "x\n[masked private key]\ny".to_owned()),
         (
             format!("two {key} and {key}"),
