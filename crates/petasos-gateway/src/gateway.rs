@@ -21,6 +21,7 @@ use crate::account::Account;
 use crate::cards::Cards;
 use crate::delivery;
 use crate::flood::Floods;
+use crate::hearing::Hearing;
 use crate::hold::Holds;
 use crate::letters::Letters;
 use crate::offers::Offers;
@@ -60,9 +61,9 @@ pub trait GatewayHost: Send + Sync {
     /// These sessions are open now; what is kept about others can go.
     fn resident(&self, _sessions: &[SessionId]) {}
 
-    /// The words of a recording, or in a word why there are none; nothing where nobody listens.
-    fn heard<'a>(&'a self, _path: &'a str) -> BoxFuture<'a, Option<Result<String, String>>> {
-        Box::pin(std::future::ready(None))
+    /// What is said in a recording.
+    fn heard<'a>(&'a self, _path: &'a str) -> BoxFuture<'a, Hearing> {
+        Box::pin(std::future::ready(Hearing::Unheard(None)))
     }
 }
 

@@ -4,11 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use petasos_contract::Settings;
-use petasos_contract::message::{Content, Part};
-use petasos_session::Input;
-use petasos_store::{InboxRow, MediaFile};
+use petasos_store::MediaFile;
 
-use crate::gateway::{GatewayHost, Shared};
+use crate::gateway::Shared;
 use crate::options::GatewayOptions;
 use crate::platform::SendError;
 
@@ -120,30 +118,6 @@ pub(crate) fn read(file: &MediaFile) -> Result<Vec<u8>, SendError> {
     std::fs::read(&file.path)
         .map(crate::bare::bare)
         .map_err(|error| SendError::Unreachable(format!("`{}`: {error}", file.path)))
-}
-
-/// The input with what is said in the recordings of its message. Where that fails the turn goes on
-/// with a word and the file: advice about settings is for the log and not for the conversation.
-pub(crate) async fn with_words(mut input: Input, row: &InboxRow, host: &dyn GatewayHost) -> Input {
-    let mut words = Vec::new();
-    for file in row.message.media.iter().filter(|file| file.mime.starts_with("audio/")) {
-        match host.heard(&file.path).await {
-            None => {}
-            Some(Ok(text)) => words.push(format!("[spoken] {text}")),
-            Some(Err(why)) => words.push(format!("[voice message, not transcribed: {why}]")),
-        }
-    }
-    if words.is_empty() {
-        return input;
-    }
-    let words = words.join("\n");
-    input.content = match input.content {
-        Content::Text(text) => Content::Text(format!("{words}\n\n{text}").trim().to_owned()),
-        Content::Parts(parts) => {
-            Content::Parts(std::iter::once(Part::text(words)).chain(parts).collect())
-        }
-    };
-    input
 }
 
 /// The media type of a name.

@@ -321,7 +321,7 @@ impl Shared {
             Some(rest) => rest,
             None => match self.with_skill(row, session).await {
                 Ok(input) => {
-                    let input = media::with_words(input, row, &*self.host).await;
+                    let input = self.with_words(input, row).await;
                     petasos_session::Input { turn: Some(TurnId::new(row.id.as_str())), ..input }
                 }
                 Err(why) => return Ended::Failed(why),

@@ -1,9 +1,11 @@
 //! Words into a picture: who draws, with which model, and what became of it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use petasos_contract::{CallContext, Settings};
+use petasos_contract::ports::Logins;
+use petasos_contract::{CallContext, Secret, Settings};
 use tokio::time::Instant;
 
 use crate::course::{Begun, Course, Made, Shop};
@@ -29,6 +31,8 @@ const PASSING: [&str; 4] = ["rate_limited", "quota", "upstream", "timeout"];
 pub struct ImageDef {
     /// Who is asked; its name is the one in settings and results.
     pub vendor: Vendor,
+    /// The login that pays in the place of a key.
+    pub login: Option<&'static str>,
     /// The variable that names a model, where there is one.
     pub variable: Option<&'static str>,
     /// Models that are known, the usual one first.
@@ -154,14 +158,14 @@ pub struct Choice {
 
 /// Chooses, from the snapshot alone. A key for chat is no consent to pay for pictures: only who is
 /// named is asked.
-pub fn choose(settings: &Settings) -> Choice {
+pub fn choose(settings: &Settings, logins: Option<&Arc<dyn Logins>>) -> Choice {
     let named = settings.text("image_gen.provider").map(str::trim).filter(|name| !name.is_empty());
     let Some(name) = named else {
         let trace = vec!["image_gen.provider is not set: nobody is paid unasked".to_owned()];
         return Choice { chosen: Err(NEEDS.to_owned()), trace };
     };
     let mut trace = vec![format!("image_gen.provider names `{name}`")];
-    let first = match painter(name, settings) {
+    let first = match painter(name, settings, logins) {
         Ok(first) => first,
         Err(why) => {
             trace.push(why.clone());
@@ -171,7 +175,7 @@ pub fn choose(settings: &Settings) -> Choice {
     trace.push(format!("{} has what it needs, with {}", first.id(), first.model));
     let mut chosen = vec![first];
     for name in settings.names("image_gen.fallback").unwrap_or_default() {
-        match painter(&name, settings) {
+        match painter(&name, settings, logins) {
             Ok(next) => {
                 trace.push(format!("image_gen.fallback names `{name}`, with {}", next.model));
                 chosen.push(next);
@@ -182,12 +186,20 @@ pub fn choose(settings: &Settings) -> Choice {
     Choice { chosen: Ok(chosen), trace }
 }
 
-fn painter(name: &str, settings: &Settings) -> Result<Painter, String> {
+fn painter(
+    name: &str,
+    settings: &Settings,
+    logins: Option<&Arc<dyn Logins>>,
+) -> Result<Painter, String> {
     let def = PAINTERS.iter().copied().find(|def| def.vendor.id == name).ok_or_else(|| {
         let known: Vec<_> = PAINTERS.iter().map(|def| def.vendor.id).collect();
         format!("image_gen.provider `{name}` is none of {}", known.join(", "))
     })?;
-    if def.vendor.missing(settings).is_some() {
+    if let Some(login) = def.login {
+        if !logins.is_some_and(|logins| logins.is_signed_in(login, settings)) {
+            return Err(format!("{NEEDS} and its login: petasos auth login {login}"));
+        }
+    } else if def.vendor.missing(settings).is_some() {
         let keys = def.vendor.keys.join(" or ");
         return Err(format!("{NEEDS} and its key {keys}"));
     }
@@ -229,9 +241,13 @@ pub struct Drawn {
 }
 
 /// Draws. What a painter cannot take is refused before anybody is asked.
-pub async fn draw(ask: &Draw, cx: &CallContext) -> Result<Drawn, MediaError> {
-    let painters =
-        choose(&cx.settings).chosen.map_err(|why| MediaError::new("missing_setup", why))?;
+pub async fn draw(
+    ask: &Draw,
+    logins: Option<&Arc<dyn Logins>>,
+    cx: &CallContext,
+) -> Result<Drawn, MediaError> {
+    let chosen = choose(&cx.settings, logins).chosen;
+    let painters = chosen.map_err(|why| MediaError::new("missing_setup", why))?;
     let (mut tried, mut last) = (Vec::new(), None);
     for painter in painters {
         if let Some(error) = refused(&painter, ask.sources.len()) {
@@ -239,7 +255,7 @@ pub async fn draw(ask: &Draw, cx: &CallContext) -> Result<Drawn, MediaError> {
             continue;
         }
         let asked = Draw { model: painter.model.clone(), ..ask.clone() };
-        match Box::pin(drawn(&painter, &asked, cx)).await {
+        match Box::pin(drawn(&painter, &asked, logins, cx)).await {
             Ok(drawn) => return Ok(Drawn { fell_back_from: tried, ..drawn }),
             Err(error) if PASSING.contains(&error.kind) => {
                 tried.push(painter.id());
@@ -265,10 +281,52 @@ fn refused(painter: &Painter, sources: usize) -> Option<MediaError> {
     Some(MediaError::new("unsupported", told))
 }
 
-async fn drawn(painter: &Painter, ask: &Draw, cx: &CallContext) -> Result<Drawn, MediaError> {
+/// Asks for a picture. A refused token cost nothing: it is renewed and shown once more.
+async fn begun(
+    painter: &Painter,
+    ask: &Draw,
+    logins: Option<&Arc<dyn Logins>>,
+    cx: &CallContext,
+) -> Result<Begun, MediaError> {
+    let shop = painter.shop();
+    let outgoing = || (painter.def.outgoing)(ask);
+    let (Some(login), Some(logins)) = (painter.def.login, logins) else {
+        return shop.begin(outgoing(), PATIENCE, cx).await;
+    };
+    let first = token(login, logins, None, cx).await?;
+    match shop.begin(outgoing().signed(first.clone()), PATIENCE, cx).await {
+        Err(error) if error.kind == "auth" => {
+            let renewed = token(login, logins, Some(&first), cx).await?;
+            shop.begin(outgoing().signed(renewed), PATIENCE, cx).await
+        }
+        begun => begun,
+    }
+}
+
+async fn token(
+    login: &str,
+    logins: &Arc<dyn Logins>,
+    refused: Option<&Secret>,
+    cx: &CallContext,
+) -> Result<Secret, MediaError> {
+    tokio::select! {
+        biased;
+        () = cx.cancel.cancelled() => Err(MediaError::cancelled()),
+        given = logins.access(login, &cx.settings, refused) => {
+            given.map_err(|why| MediaError::new("auth", why))
+        }
+    }
+}
+
+async fn drawn(
+    painter: &Painter,
+    ask: &Draw,
+    logins: Option<&Arc<dyn Logins>>,
+    cx: &CallContext,
+) -> Result<Drawn, MediaError> {
     let shop = painter.shop();
     let until = Instant::now() + PATIENCE;
-    let made: Made = match shop.begin((painter.def.outgoing)(ask), PATIENCE, cx).await? {
+    let made: Made = match begun(painter, ask, logins, cx).await? {
         Begun::Made(made) => made,
         Begun::Waits(queue, ticket) => shop.end((queue, &ticket), until, cx).await?,
     };

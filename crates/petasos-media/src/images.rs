@@ -5,6 +5,7 @@ mod fal;
 mod gemini;
 mod krea;
 mod openai;
+mod openai_codex;
 mod openrouter;
 mod xai;
 
@@ -18,6 +19,7 @@ pub static PAINTERS: &[&ImageDef] = &[
     &gemini::PAINTER,
     &krea::PAINTER,
     &openai::PAINTER,
+    &openai_codex::PAINTER,
     &openrouter::PAINTER,
     &xai::PAINTER,
 ];

@@ -10,10 +10,9 @@ use petasos_contract::processes::Processes;
 use crate::fault::MediaError;
 use crate::programs::{self, Job};
 use crate::store::{Shelf, Store};
+use crate::transcribing::Patience;
 
 const CONVERSION: Duration = Duration::from_mins(1);
-/// The longest recording that is listened to.
-const LENGTH_MAX: Duration = Duration::from_mins(30);
 
 /// A WAV file around plain 16-bit samples.
 pub(crate) fn wav(samples: &[u8], rate: u32) -> Vec<u8> {
@@ -32,9 +31,17 @@ pub(crate) fn wav(samples: &[u8], rate: u32) -> Vec<u8> {
 /// How long a file is, as far as its header tells, and whether it is Ogg/Opus.
 pub(crate) fn about(path: &Path) -> (Option<f64>, bool) {
     let Ok(bytes) = std::fs::read(path) else { return (None, false) };
+    (seconds(&bytes), is_opus(&bytes))
+}
+
+/// How long a recording is, as far as its header tells.
+pub(crate) fn seconds(bytes: &[u8]) -> Option<f64> {
+    wav_seconds(bytes).or_else(|| ogg_seconds(bytes).filter(|_| is_opus(bytes)))
+}
+
+fn is_opus(bytes: &[u8]) -> bool {
     let head = bytes.get(..64.min(bytes.len())).unwrap_or_default();
-    let is_opus = head.starts_with(b"OggS") && head.windows(8).any(|word| word == b"OpusHead");
-    (wav_seconds(&bytes).or_else(|| ogg_seconds(&bytes).filter(|_| is_opus)), is_opus)
+    head.starts_with(b"OggS") && head.windows(8).any(|word| word == b"OpusHead")
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
@@ -111,6 +118,7 @@ pub(crate) async fn as_voice(
 /// A recording as recognisers want it: 16 kHz, one channel, WAV. `None` without ffmpeg.
 pub(crate) async fn for_recogniser(
     path: &Path,
+    patience: Patience,
     store: &Store,
     processes: Option<&Arc<dyn Processes>>,
     cx: &CallContext,
@@ -120,7 +128,7 @@ pub(crate) async fn for_recogniser(
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let (program, from, to) = (text(&program), text(path), text(&output));
     // A second more shows that there is more: a small file may hold days of silence.
-    let most = (LENGTH_MAX.as_secs() + 1).to_string();
+    let most = (patience.length.as_secs() + 1).to_string();
     let argv = [
         &program,
         "-nostdin",
@@ -145,14 +153,7 @@ pub(crate) async fn for_recogniser(
     let argv = argv.map(str::to_owned).to_vec();
     let job = Job { name: "ffmpeg", argv, stdin: Vec::new(), within: CONVERSION };
     let made = programs::run(job, processes, cx).await;
-    let seconds = about(&output).0.unwrap_or_default();
-    let made = made.and_then(|_| {
-        if seconds > LENGTH_MAX.as_secs_f64() {
-            let told = "the recording is longer than 30 minutes";
-            return Err(MediaError::new("too_large", told));
-        }
-        Ok(())
-    });
+    let made = made.and_then(|_| patience.check(about(&output).0));
     if let Err(error) = made {
         // There may be none.
         std::fs::remove_file(&output).unwrap_or_default();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use petasos_contract::processes::Processes;
 use petasos_contract::{CallContext, Settings};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::fault::MediaError;
 use crate::hearing::HEARINGS;
@@ -20,13 +20,38 @@ use crate::vendor::{Answer, Body, Outgoing, Upload, Vendor};
 const KEY: &str = "stt";
 /// The largest recording.
 pub const FILE_BYTES_MAX: u64 = 25 << 20;
-const PATIENCE: Duration = Duration::from_mins(5);
 /// A command that listens, and its language, as older homes name them.
 const COMMAND: &str = "HERMES_LOCAL_STT_COMMAND";
 const LANGUAGE: &str = "HERMES_LOCAL_STT_LANGUAGE";
 /// What such a command is called.
 const BY_VARIABLE: &str = "local_command";
 const ANSWER_BYTES_MAX: usize = 8 << 20;
+/// How much of a recording is listened to, and for how long.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// What listening may take.
+    pub within: Duration,
+    /// The longest recording.
+    pub length: Duration,
+}
+
+impl Patience {
+    /// Where a person waits for it.
+    pub const USUAL: Self =
+        Self { within: Duration::from_mins(5), length: Duration::from_mins(30) };
+    /// For messages of a chat, whose turn waits.
+    pub const CHAT: Self = Self { within: Duration::from_mins(1), length: Duration::from_mins(10) };
+
+    /// Refuses a recording that is longer, as far as its length is known.
+    pub(crate) fn check(self, seconds: Option<f64>) -> Result<(), MediaError> {
+        if seconds.is_none_or(|seconds| seconds <= self.length.as_secs_f64()) {
+            return Ok(());
+        }
+        let told = format!("the recording is longer than {} minutes", self.length.as_secs() / 60);
+        Err(MediaError::new("too_large", told))
+    }
+}
+
 /// What is said when nobody can hear.
 pub const NEEDS: &str = "needs a recogniser: install whisper.cpp with a model (stt.local.model_path), or set stt.provider";
 
@@ -107,11 +132,9 @@ pub struct Heard {
     pub provider: String,
 }
 
-impl Heard {
-    /// As the keys of an answer.
-    pub fn told(&self) -> Value {
-        json!({ "success": true, "transcript": self.transcript, "provider": self.provider })
-    }
+/// How long a recording is, where its header says so.
+pub fn seconds(path: &Path) -> Option<f64> {
+    recording(path).ok().and_then(|(bytes, ..)| sound::seconds(&bytes))
 }
 
 impl HearingDef {
@@ -159,17 +182,18 @@ pub fn ready(settings: &Settings) -> Result<String, String> {
     })
 }
 
-/// Listens to a file of this machine, for so long at most.
+/// Listens to a file of this machine.
 pub async fn transcribe(
     path: &Path,
-    within: Option<Duration>,
+    patience: Patience,
     processes: Option<&Arc<dyn Processes>>,
     cx: &CallContext,
 ) -> Result<Heard, MediaError> {
     ready(&cx.settings).map_err(|why| MediaError::new("missing_setup", why))?;
     let listener = chosen(&cx.settings).map_err(|why| MediaError::new("missing_setup", why))?;
     let (bytes, mime, ending) = recording(path)?;
-    let within = within.unwrap_or(PATIENCE).min(PATIENCE);
+    patience.check(sound::seconds(&bytes))?;
+    let within = patience.within;
     let name = match &listener {
         Listener::Built(hearing) => hearing.id.to_owned(),
         Listener::Own(name) => name.clone(),
@@ -195,13 +219,13 @@ pub async fn transcribe(
             Listener::Built(HearingDef { way: Listens::Program { find, argv }, .. }) => {
                 let program =
                     find(&cx.settings).map_err(|why| MediaError::new("missing_setup", why))?;
-                let wave = Wave::of(path, processes, cx).await?;
+                let wave = Wave::of(path, patience, processes, cx).await?;
                 let mut line = vec![program.to_string_lossy().into_owned()];
                 line.extend(argv(&wave.path.to_string_lossy(), &cx.settings));
                 let job = Job { name: &name, argv: line, stdin: Vec::new(), within };
                 programs::run(job, processes, cx).await
             }
-            Listener::Own(own) => commanded(own, path, within, processes, cx).await,
+            Listener::Own(own) => commanded(own, path, patience, processes, cx).await,
         }
     });
     let late =
@@ -252,10 +276,11 @@ fn heed(section: &str, settings: &Settings) -> Heed {
 async fn commanded(
     name: &str,
     path: &Path,
-    within: Duration,
+    patience: Patience,
     processes: Option<&Arc<dyn Processes>>,
     cx: &CallContext,
 ) -> Result<String, MediaError> {
+    let within = patience.within;
     let section = format!("stt.providers.{name}");
     let variable = |name: &str| cx.settings.variable(name).map(|it| it.value.expose());
     let word = |key: &str| match (name, key) {
@@ -264,7 +289,7 @@ async fn commanded(
         _ => cx.settings.text(&format!("{section}.{key}")).unwrap_or_default(),
     };
     let format = Some(word("output_format")).filter(|word| !word.is_empty()).unwrap_or("txt");
-    let wave = Wave::of(path, processes, cx).await?;
+    let wave = Wave::of(path, patience, processes, cx).await?;
     let output = Store::of(cx.settings.home()).fresh(crate::store::Shelf::Audio, format)?;
     let (from, to) = (wave.path.to_string_lossy(), output.to_string_lossy());
     let values = [
@@ -318,11 +343,12 @@ struct Wave {
 impl Wave {
     async fn of(
         path: &Path,
+        patience: Patience,
         processes: Option<&Arc<dyn Processes>>,
         cx: &CallContext,
     ) -> Result<Self, MediaError> {
         let store = Store::of(cx.settings.home());
-        let made = sound::for_recogniser(path, &store, processes, cx).await?;
+        let made = sound::for_recogniser(path, patience, &store, processes, cx).await?;
         let is_ours = made.is_some();
         Ok(Self { path: made.unwrap_or_else(|| path.to_owned()), is_ours })
     }

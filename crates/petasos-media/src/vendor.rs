@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
 use petasos_contract::{CallContext, Secret, Settings};
 use petasos_net::{
     Allowed, Credential, Method, Origin, Reach, Request, Scheme, Scope, Url, checked_url,
@@ -48,6 +49,17 @@ pub struct Outgoing {
     pub body: Body,
 }
 
+impl Outgoing {
+    /// The same, paid by a login.
+    pub(crate) fn signed(self, token: Secret) -> Self {
+        let body = match self.body {
+            Body::Json(value) => Body::Signed(token, value),
+            other => other,
+        };
+        Self { body, ..self }
+    }
+}
+
 /// A body.
 #[derive(Debug)]
 pub enum Body {
@@ -59,6 +71,8 @@ pub enum Body {
     Delete,
     /// JSON, by POST.
     Json(Value),
+    /// The same with the token of a login in the place of a key.
+    Signed(Secret, Value),
     /// Fields and files, by POST.
     Form(Vec<(&'static str, String)>, Vec<Upload>),
 }
@@ -148,9 +162,12 @@ impl Vendor {
         cx: &CallContext,
     ) -> Result<Answer, MediaError> {
         let missing = |why: String| MediaError::new("missing_setup", why);
-        let key = self
-            .key(&cx.settings)
-            .ok_or_else(|| missing(format!("{} needs {}", self.id, self.keys.join(" or "))))?;
+        let key = match &outgoing.body {
+            Body::Signed(token, _) => Some(token.clone()),
+            _ => self.key(&cx.settings),
+        };
+        let key =
+            key.ok_or_else(|| missing(format!("{} needs {}", self.id, self.keys.join(" or "))))?;
         let address = format!("{}{}", self.base(section, &cx.settings), outgoing.path);
         let url =
             checked_url(&address).map_err(|error| missing(format!("{}: {error}", self.id)))?;
@@ -262,10 +279,32 @@ fn request(url: Url, body: Body) -> Result<Request, MediaError> {
         Body::Json(value) => Request::new(Method::POST, url)
             .header("content-type", "application/json")?
             .body(value.to_string()),
+        Body::Signed(token, value) => signed(Request::new(Method::POST, url), &token)?
+            .header("content-type", "application/json")?
+            .body(value.to_string()),
         Body::Form(fields, files) => Request::new(Method::POST, url)
             .header("content-type", &format!("multipart/form-data; boundary={BOUNDARY}"))?
             .body(form(&fields, files)),
     })
+}
+
+/// What ChatGPT wants to be told beside its token: who asks, and for which account.
+fn signed(request: Request, token: &Secret) -> Result<Request, MediaError> {
+    let request = request.header("originator", "codex_cli_rs")?;
+    let request = request.header("accept", "text/event-stream")?;
+    Ok(match account(token.expose()) {
+        Some(account) => request.header("chatgpt-account-id", &account)?,
+        None => request,
+    })
+}
+
+/// The account that a token of ChatGPT names.
+fn account(token: &str) -> Option<String> {
+    let claims = token.split('.').nth(1)?.trim_end_matches('=');
+    let claims = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(claims).ok()?;
+    let claims: Value = serde_json::from_slice(&claims).ok()?;
+    let account = claims.get("https://api.openai.com/auth")?.get("chatgpt_account_id")?;
+    account.as_str().map(str::to_owned)
 }
 
 fn form(fields: &[(&'static str, String)], files: Vec<Upload>) -> Vec<u8> {

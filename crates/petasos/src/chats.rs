@@ -15,8 +15,8 @@ use petasos_contract::message::Content;
 use petasos_contract::settings::Source;
 use petasos_contract::{Address, BoxFuture, CallContext, SessionId, Settings};
 use petasos_gateway::platform::PlatformDef;
-use petasos_gateway::{Gateway, GatewayHost};
-use petasos_media::transcribing;
+use petasos_gateway::{Gateway, GatewayHost, Hearing};
+use petasos_media::transcribing::{self, Patience};
 use petasos_redact::Redactor;
 use petasos_runtime::toolsets::choose;
 use petasos_session::{Choice, ModelChoice, Refreshed, Services, SessionLimits, Topic};
@@ -27,9 +27,6 @@ use crate::host::Host;
 use crate::pictures::{self, Bad};
 use crate::report::Report;
 use crate::services::Program;
-
-/// How long a voice message of a chat may take to be heard.
-const HEARING: Duration = Duration::from_mins(1);
 
 /// The program behind the chats of a gateway.
 pub(crate) struct ChatProgram {
@@ -126,16 +123,23 @@ impl GatewayHost for ChatProgram {
         self.redactor.text(text).into_owned()
     }
 
-    fn heard<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Option<Result<String, String>>> {
+    fn heard<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Hearing> {
         Box::pin(async move {
-            transcribing::ready(self.host.settings()).ok()?;
+            let path = Path::new(path);
+            if let Err(why) = transcribing::ready(self.host.settings()) {
+                tracing::info!(why, "nobody listens to a voice message");
+                return Hearing::Unheard(transcribing::seconds(path));
+            }
             let cx = self.host.call_context(Surface::Gateway, SessionId::new("hearing"));
             let processes = self.host.ports().processes.as_ref();
-            let heard = transcribing::transcribe(Path::new(path), Some(HEARING), processes, &cx);
-            Some(Box::pin(heard).await.map(|heard| heard.transcript).map_err(|error| {
-                tracing::warn!(%error, "a voice message was not transcribed");
-                error.kind.replace('_', " ")
-            }))
+            let heard = transcribing::transcribe(path, Patience::CHAT, processes, &cx);
+            match Box::pin(heard).await {
+                Ok(heard) => Hearing::Words(heard.transcript),
+                Err(error) => {
+                    tracing::warn!(%error, "a voice message was not transcribed");
+                    Hearing::Failed(error.kind.replace('_', " "))
+                }
+            }
         })
     }
 }

@@ -61,20 +61,39 @@ async fn a_message_is_answered_once_and_in_its_chat() {
 }
 
 #[tokio::test]
-async fn e135_a_voice_message_is_its_words_and_a_failure_does_not_stop_the_turn() {
+async fn s52_e135_a_voice_message_is_its_words_and_a_failure_does_not_stop_the_turn() {
     let world = World::new(echo()).await;
-    for (dedup, name) in [("1", "good.ogg"), ("2", "bad.ogg")] {
-        let path = format!("/nowhere/{name}");
-        let media = vec![MediaFile { path, mime: "audio/ogg".to_owned(), name: name.to_owned() }];
-        assert!(
-            world.server.give(Arrival { media, ..Arrival::text("c-una", "una", dedup, "") }).await
-        );
-        world.texts("c-una", dedup.parse().unwrap()).await;
+    // What was understood is shown before the answer, without secrets.
+    for (dedup, name, count) in [("1", "good.ogg", 2), ("2", "bad.ogg", 3), ("3", "off.ogg", 4)] {
+        assert!(world.server.give(spoken(dedup, name)).await);
+        world.texts("c-una", count).await;
     }
-    let texts = world.texts("c-una", 2).await;
+    let texts = world.texts("c-una", 4).await;
+    assert_eq!(texts[0], "🎙️ \"open the door, ••••\"");
+    assert!(texts[1].contains("spoken\\] open the door"), "{texts:?}");
+    assert!(texts[1].contains("good.ogg"), "the path is told: {texts:?}");
+    assert!(texts[2].contains("voice message, not transcribed: timeout"), "{texts:?}");
+    assert!(texts[3].contains("voice message of 7 s"), "{texts:?}");
+    assert!(texts[3].contains("off.ogg"), "the path is told: {texts:?}");
+    for advice in ["stt", "install", "whisper", "setting"] {
+        assert!(!texts.concat().contains(advice), "{texts:?}");
+    }
+}
+
+/// A voice message of this name.
+fn spoken(dedup: &str, name: &str) -> Arrival {
+    let path = format!("/nowhere/{name}");
+    let media = vec![MediaFile { path, mime: "audio/ogg".to_owned(), name: name.to_owned() }];
+    Arrival { media, ..Arrival::text("c-una", "una", dedup, "") }
+}
+
+#[tokio::test]
+async fn e135_what_was_understood_is_not_shown_where_that_is_not_wanted() {
+    let config = Config::allowing("una").and(r#"{"stt": {"echo_transcripts": false}}"#);
+    let world = World::with(echo(), config).await;
+    assert!(world.server.give(spoken("1", "good.ogg")).await);
+    let texts = world.texts("c-una", 1).await;
     assert!(texts[0].contains("spoken\\] open the door"), "{texts:?}");
-    assert!(texts[0].contains("good.ogg"), "the path is told: {texts:?}");
-    assert!(texts[1].contains("[voice message, not transcribed: timeout"), "{texts:?}");
 }
 
 #[tokio::test]

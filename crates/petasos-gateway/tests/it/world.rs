@@ -13,7 +13,9 @@ use petasos_contract::ports::Ports;
 use petasos_contract::settings::{Parts, Source, Variable};
 use petasos_contract::{Address, BoxFuture, CallContext, Secret, SessionId, Settings};
 use petasos_gateway::platform::{Arrival, PlatformDef};
-use petasos_gateway::{Gateway, GatewayHost, GatewayParts, LoopbackMessage, LoopbackServer};
+use petasos_gateway::{
+    Gateway, GatewayHost, GatewayParts, Hearing, LoopbackMessage, LoopbackServer,
+};
 use petasos_net::Net;
 use petasos_runtime::availability::Checks;
 use petasos_runtime::definitions::Catalogue;
@@ -141,11 +143,12 @@ impl GatewayHost for Around {
     }
 
     /// Hears the same in every recording, and nothing in one that is called bad.
-    fn heard<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Option<Result<String, String>>> {
-        Box::pin(async move {
-            let is_bad = path.ends_with("bad.ogg");
-            Some(if is_bad { Err("timeout".to_owned()) } else { Ok("open the door".to_owned()) })
-        })
+    fn heard<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Hearing> {
+        Box::pin(std::future::ready(match path.rsplit('/').next() {
+            Some("bad.ogg") => Hearing::Failed("timeout".to_owned()),
+            Some("off.ogg") => Hearing::Unheard(Some(7.4)),
+            _ => Hearing::Words("open the door, hunter2".to_owned()),
+        }))
     }
 
     fn redact(&self, text: &str) -> String {

@@ -13,6 +13,7 @@ pub(super) static PAINTER: ImageDef = ImageDef {
         base: "https://api.deepinfra.com/v1/openai",
         header: KeyHeader::Bearer,
     },
+    login: None,
     variable: None,
     models: &[
         ImageModel { id: "black-forest-labs/FLUX-1-schnell", sources: 0, cents: 1 },

@@ -13,6 +13,7 @@ pub(super) static PAINTER: ImageDef = ImageDef {
         base: "https://generativelanguage.googleapis.com/v1beta",
         header: KeyHeader::Named("x-goog-api-key"),
     },
+    login: None,
     variable: None,
     models: &[
         ImageModel { id: "gemini-2.5-flash-image", sources: 3, cents: 4 },

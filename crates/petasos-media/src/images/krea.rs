@@ -13,6 +13,7 @@ pub(super) static PAINTER: ImageDef = ImageDef {
         base: "https://api.krea.ai",
         header: KeyHeader::Bearer,
     },
+    login: None,
     variable: None,
     models: &[
         ImageModel { id: "bfl/flux-1-dev", sources: 0, cents: 3 },

@@ -14,6 +14,7 @@ pub(super) static PAINTER: ImageDef = ImageDef {
         base: "https://api.openai.com/v1",
         header: KeyHeader::Bearer,
     },
+    login: None,
     variable: Some("OPENAI_IMAGE_MODEL"),
     models: &[
         ImageModel { id: "gpt-image-2-medium", sources: 16, cents: 6 },
@@ -28,7 +29,7 @@ pub(super) static PAINTER: ImageDef = ImageDef {
 };
 
 /// The vendor's name of a model, and the quality that ours has at its end.
-fn named(model: &str) -> (&str, Option<&'static str>) {
+pub(super) fn named(model: &str) -> (&str, Option<&'static str>) {
     for quality in ["low", "medium", "high"] {
         if let Some(plain) = model.strip_suffix(quality).and_then(|rest| rest.strip_suffix('-')) {
             return (plain, Some(quality));

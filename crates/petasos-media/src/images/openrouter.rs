@@ -13,6 +13,7 @@ pub(super) static PAINTER: ImageDef = ImageDef {
         base: "https://openrouter.ai/api/v1",
         header: KeyHeader::Bearer,
     },
+    login: None,
     variable: Some("OPENROUTER_IMAGE_MODEL"),
     models: &[
         ImageModel { id: "google/gemini-2.5-flash-image", sources: 3, cents: 4 },

@@ -13,6 +13,7 @@ pub(super) static PAINTER: ImageDef = ImageDef {
         base: "https://api.x.ai/v1",
         header: KeyHeader::Bearer,
     },
+    login: None,
     variable: None,
     models: &[
         ImageModel { id: "grok-imagine-image", sources: 0, cents: 2 },

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use petasos_media::MediaError;
-use petasos_media::transcribing::{Heard, ready, transcribe};
+use petasos_media::transcribing::{Heard, Patience, ready, seconds, transcribe};
 use serde_json::json;
 
 use crate::desk::{Desk, Double};
@@ -19,7 +19,7 @@ fn wave() -> Vec<u8> {
 }
 
 async fn heard(desk: &Desk, path: &Path) -> Result<Heard, MediaError> {
-    transcribe(path, None, desk.processes.as_ref(), &desk.cx).await
+    transcribe(path, Patience::USUAL, desk.processes.as_ref(), &desk.cx).await
 }
 
 fn own(command: &str) -> serde_json::Value {
@@ -167,10 +167,6 @@ async fn e136_a_recording_that_never_ends_is_refused() {
     let desk = Desk::with(&own("touch started; echo words"), &[]);
     let list = desk.file("list.ogg", b"#EXTM3U\nfile:///etc/passwd\n");
     assert_eq!(heard(&desk, &list).await.unwrap_err().kind, "unsupported");
-    if !Path::new("/usr/bin/ffmpeg").exists() {
-        petasos_testkit::skip("a_recording_that_never_ends", "ffmpeg", "it is not installed");
-        return;
-    }
     // A WAV of 45 minutes at the least rate.
     let bytes = 45 * 60 * 4000_u32;
     let mut long = b"RIFF\xff\xff\xff\x7fWAVEfmt \x10\0\0\0\x01\0\x01\0".to_vec();
@@ -180,6 +176,36 @@ async fn e136_a_recording_that_never_ends_is_refused() {
     long.extend(bytes.to_le_bytes());
     long.resize(long.len() + bytes as usize, 0x80);
     let refused = heard(&desk, &desk.file("long.wav", &long)).await.unwrap_err();
+    assert_eq!(refused.kind, "too_large", "{refused}");
+    assert_eq!(desk.kept(), 0, "its copy is gone");
+    // A voice message is at most ten minutes.
+    long.truncate(44 + 11 * 60 * 4000);
+    let eleven = desk.file("eleven.wav", &long);
+    let in_a_chat = transcribe(&eleven, Patience::CHAT, desk.processes.as_ref(), &desk.cx).await;
+    assert_eq!(in_a_chat.unwrap_err().kind, "too_large");
+    assert!(!desk.cx.workspace.join("started").exists());
+    assert_eq!(seconds(&eleven), Some(660.0));
+    assert_eq!(heard(&desk, &eleven).await.unwrap().transcript, "words");
+}
+
+/// The same where only a decoder knows the length.
+#[tokio::test]
+async fn e136_a_small_file_of_endless_silence_is_refused() {
+    let desk = Desk::with(&own("touch started; echo words"), &[]);
+    if !Path::new("/usr/bin/ffmpeg").exists() {
+        petasos_testkit::skip("a_small_file_of_endless_silence", "ffmpeg", "it is not installed");
+        return;
+    }
+    let silence = desk.file("silence.flac", b"");
+    #[expect(clippy::disallowed_methods, reason = "a test makes its recording")]
+    let made = std::process::Command::new("ffmpeg")
+        .args(["-v", "error", "-y", "-f", "lavfi", "-i", "anullsrc=r=8000:cl=mono", "-t", "1901"])
+        .arg(&silence)
+        .status()
+        .unwrap();
+    assert!(made.success());
+    assert!(std::fs::metadata(&silence).unwrap().len() < 1 << 20, "it is small");
+    let refused = heard(&desk, &silence).await.unwrap_err();
     assert_eq!(refused.kind, "too_large", "{refused}");
     assert_eq!(desk.kept(), 0, "its copy is gone");
     assert!(!desk.cx.workspace.join("started").exists());

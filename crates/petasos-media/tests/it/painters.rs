@@ -5,11 +5,14 @@
 //! `types/endpoints.ts`), xAI's, DeepInfra's and Google's published clients, and the reference of
 //! OpenRouter and Krea. No service itself was asked.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
-use petasos_contract::CallContext;
-use petasos_media::creating::{Aspect, Draw, choose, draw};
+use petasos_contract::ports::Logins;
+use petasos_contract::{BoxFuture, CallContext, Secret, Settings};
+use petasos_media::MediaError;
+use petasos_media::creating::{Aspect, Draw, Drawn, ImageDef, choose, draw};
 use petasos_media::images::PAINTERS;
 use petasos_media::picture::Picture;
 use serde_json::{Value, json};
@@ -17,9 +20,41 @@ use serde_json::{Value, json};
 use crate::desk::{Asked, Desk, Double, Given};
 
 const KEY: &str = "sk-painter-0123456789abcdef";
+/// A token whose claims name an account.
+const RENEWED: &str =
+    "e30.eyJodHRwczovL2FwaS5vcGVuYWkuY29tL2F1dGgiOnsiY2hhdGdwdF9hY2NvdW50X2lkIjoiYWNjLTcifX0.x";
 
 fn base64(bytes: &[u8]) -> String {
     base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+/// Somebody who is signed in; a token that was refused is renewed.
+struct SignedIn;
+
+impl Logins for SignedIn {
+    fn is_signed_in(&self, service: &str, _: &Settings) -> bool {
+        service == "openai-codex"
+    }
+
+    fn access<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a Settings,
+        refused: Option<&'a Secret>,
+    ) -> BoxFuture<'a, Result<Secret, String>> {
+        let token = if refused.is_some() { RENEWED.to_owned() } else { KEY.to_owned() };
+        Box::pin(std::future::ready(Ok(Secret::new(token))))
+    }
+}
+
+async fn paint(ask: &Draw, cx: &CallContext) -> Result<Drawn, MediaError> {
+    let logins: Arc<dyn Logins> = Arc::new(SignedIn);
+    draw(ask, Some(&logins), cx).await
+}
+
+/// The variable with the key of one who takes keys.
+fn keys(def: &ImageDef) -> Vec<(&'static str, &'static str)> {
+    def.vendor.keys.first().map(|name| (*name, KEY)).into_iter().collect()
 }
 
 /// A picture of four pixels by two.
@@ -35,6 +70,17 @@ fn source() -> Picture {
 
 fn told(value: &Value) -> Given {
     (200, "application/json", value.to_string().into_bytes())
+}
+
+/// A stream of Responses: it begins, brings these, and ends.
+fn events(middle: &[Value]) -> Given {
+    let begun = json!({ "type": "response.created", "response": { "status": "in_progress" } });
+    let ended = json!({ "type": "response.completed", "response": { "status": "completed" } });
+    let all = std::iter::once(&begun).chain(middle).chain([&ended]);
+    let text = all.map(|event| {
+        format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default())
+    });
+    (200, "text/event-stream", text.collect::<String>().into_bytes())
 }
 
 /// What a vendor answers to a request, by its line.
@@ -56,6 +102,11 @@ fn answer(id: &'static str, url: &str, asked: &Asked) -> Given {
             let images = json!([{ "type": "image_url", "image_url": { "url": url } }]);
             let message = json!({ "role": "assistant", "content": "", "images": images });
             told(&json!({ "choices": [{ "message": message }], "usage": { "cost": 0.039 } }))
+        }
+        "openai-codex" => {
+            events(&[json!({ "type": "response.output_item.done", "output_index": 0,
+            "item": { "type": "image_generation_call", "id": "ig_1", "status": "completed",
+                "result": base64(&png()) } })])
         }
         "fal" if line.starts_with("POST") => told(&json!({ "status": "IN_QUEUE",
             "request_id": "req-1", "queue_position": 0,
@@ -84,7 +135,7 @@ fn desk(id: &str, double: &Double, more: &Value) -> Desk {
         section[key.as_str()] = value.clone();
     }
     let def = PAINTERS.iter().find(|def| def.vendor.id == id).unwrap();
-    Desk::with(&json!({ "image_gen": section }), &[(def.vendor.keys[0], KEY)])
+    Desk::with(&json!({ "image_gen": section }), &keys(def))
 }
 
 fn ask(sources: usize) -> Draw {
@@ -108,7 +159,7 @@ async fn e128_each_painter_is_asked_as_it_publishes_and_its_picture_is_a_file() 
         let id = def.vendor.id;
         let double = double(id);
         let desk = desk(id, &double, &json!({}));
-        let drawn = draw(&ask(0), &desk.cx).await.unwrap_or_else(|error| panic!("{id}: {error}"));
+        let drawn = paint(&ask(0), &desk.cx).await.unwrap_or_else(|error| panic!("{id}: {error}"));
         assert_eq!((drawn.provider, drawn.width, drawn.height), (id, 4, 2));
         assert_eq!(std::fs::read(&drawn.path).unwrap(), png(), "{id}");
         assert!(drawn.path.starts_with(desk.cx.settings.home().join("cache/images")), "{id}");
@@ -134,12 +185,13 @@ async fn e128_each_painter_that_edits_gets_the_picture_to_work_from() {
         let Some(model) = editing(id) else { panic!("{id} edits nothing") };
         let double = double(id);
         let desk = desk(id, &double, &json!({ "model": model }));
-        let drawn = draw(&ask(1), &desk.cx).await.unwrap_or_else(|error| panic!("{id}: {error}"));
+        let drawn = paint(&ask(1), &desk.cx).await.unwrap_or_else(|error| panic!("{id}: {error}"));
         assert_eq!(drawn.model, model);
         let first = &double.asked()[0];
         let bare = first.body.windows(png().len()).any(|window| window == png());
         assert!(bare || String::from_utf8_lossy(&first.body).contains(&data), "{id}");
-        let edits = first.line.contains("edit") || matches!(id, "gemini" | "openrouter" | "krea");
+        let edits = first.line.contains("edit")
+            || matches!(id, "gemini" | "openrouter" | "krea" | "openai-codex");
         assert!(edits, "{id}: {}", first.line);
     }
 }
@@ -150,13 +202,13 @@ async fn e129_a_model_that_cannot_edit_is_not_asked_to() {
         let double = double(id);
         let more = if model.is_empty() { json!({}) } else { json!({ "model": model }) };
         let desk = desk(id, &double, &more);
-        let refused = draw(&ask(1), &desk.cx).await.unwrap_err();
+        let refused = paint(&ask(1), &desk.cx).await.unwrap_err();
         assert_eq!((refused.kind, double.asked().len()), ("unsupported", 0), "{id}");
         assert!(refused.message.contains("choose a model that edits"), "{refused}");
     }
     let double = double("xai");
     let desk = desk("xai", &double, &json!({ "model": "grok-imagine-image-quality" }));
-    let refused = draw(&ask(4), &desk.cx).await.unwrap_err();
+    let refused = paint(&ask(4), &desk.cx).await.unwrap_err();
     assert!(refused.message.contains("at most 3") && double.asked().is_empty(), "{refused}");
 }
 
@@ -176,9 +228,11 @@ async fn e128_a_refusal_has_its_word_and_nothing_is_paid_twice() {
         for (status, body, kind) in refusals {
             let double = Double::giving(vec![(status, "application/json", body.into())]);
             let desk = desk(id, &double, &json!({}));
-            let refused = draw(&ask(0), &desk.cx).await.unwrap_err();
+            let refused = paint(&ask(0), &desk.cx).await.unwrap_err();
             assert_eq!(refused.kind, kind, "{id} {status}");
-            assert_eq!(double.asked().len(), 1, "{id}: what may cost is asked once");
+            // A token that was refused cost nothing: it is shown once more, renewed.
+            let most = if def.login.is_some() && status == 401 { 2 } else { 1 };
+            assert_eq!(double.asked().len(), most, "{id}: what may cost is asked once");
         }
     }
 }
@@ -193,22 +247,61 @@ async fn e128_a_refusal_inside_an_answer_is_one() {
         [("gemini", feedback), ("gemini", finish), ("xai", moderated), ("openrouter", said)];
     for (id, answer) in answers {
         let double = Double::giving(vec![told(&answer)]);
-        let refused = draw(&ask(0), &desk(id, &double, &json!({})).cx).await.unwrap_err();
+        let refused = paint(&ask(0), &desk(id, &double, &json!({})).cx).await.unwrap_err();
         assert_eq!(refused.kind, "blocked_policy", "{id}: {refused}");
     }
+}
+
+/// ChatGPT: a refused token is renewed once, the account goes along, and what the model says in the
+/// place of a picture is told.
+#[tokio::test]
+async fn e128_a_login_of_chatgpt_draws_and_is_renewed_once() {
+    let double = Double::answering(|url, asked| match asked.head.contains(RENEWED) {
+        true => answer("openai-codex", url, asked),
+        false => (401, "application/json", b"{}".to_vec()),
+    });
+    let first = desk("openai-codex", &double, &json!({}));
+    let made = paint(&ask(0), &first.cx).await.unwrap();
+    assert_eq!((made.provider, made.width), ("openai-codex", 4));
+    let asked = double.asked();
+    assert_eq!(asked.len(), 2);
+    assert!(asked[1].head.contains("chatgpt-account-id: acc-7"), "{}", asked[1].head);
+    assert!(asked[1].line.starts_with("POST /responses "), "{}", asked[1].line);
+    let item = |part: Value| {
+        let item = json!({ "type": "message", "content": [part] });
+        events(&[json!({ "type": "response.output_item.done", "item": item })])
+    };
+    let failed = |code: &str| {
+        let error = json!({ "code": code, "message": "no" });
+        events(&[json!({ "type": "response.failed", "response": { "error": error } })])
+    };
+    for (given, kind) in [
+        (item(json!({ "type": "refusal", "refusal": "I will not" })), "blocked_policy"),
+        (item(json!({ "type": "output_text", "text": "Which kite?" })), "upstream"),
+        (failed("content_policy_violation"), "blocked_policy"),
+        (failed("server_error"), "upstream"),
+        (events(&[]), "upstream"),
+    ] {
+        let double = Double::giving(vec![given]);
+        let refused = paint(&ask(0), &desk("openai-codex", &double, &json!({})).cx).await;
+        assert_eq!((refused.unwrap_err().kind, double.asked().len()), (kind, 1));
+    }
+    let nobody = draw(&ask(0), None, &first.cx).await.unwrap_err();
+    let told = "needs image_gen.provider and its login: petasos auth login openai-codex";
+    assert_eq!((nobody.kind, nobody.message.as_str()), ("missing_setup", told));
 }
 
 #[tokio::test]
 async fn e8_a_status_address_of_a_stranger_gets_no_key_and_a_strangers_file_is_fetched_bare() {
     let double = double("fal");
     let desk = desk("fal", &double, &json!({}));
-    draw(&ask(0), &desk.cx).await.unwrap();
+    paint(&ask(0), &desk.cx).await.unwrap();
     let lines: Vec<String> = double.asked().into_iter().map(|asked| asked.line).collect();
     assert!(lines.contains(&"GET /fal-ai/flux-2/requests/req-1/status HTTP/1.1".to_owned()));
     // An address of a private network in an answer is not fetched.
     let evil = json!({ "data": [{ "url": "http://127.0.0.1:9/secret.png" }] });
     let double = Double::giving(vec![told(&evil)]);
-    let refused = draw(&ask(0), &self::desk("openai", &double, &json!({})).cx).await.unwrap_err();
+    let refused = paint(&ask(0), &self::desk("openai", &double, &json!({})).cx).await.unwrap_err();
     assert_eq!(refused.kind, "blocked_address", "{refused}");
 }
 
@@ -222,22 +315,22 @@ async fn e7_another_painter_is_asked_when_one_is_busy_and_not_when_its_key_is_ba
     };
     let keys = [("OPENAI_API_KEY", KEY), ("GEMINI_API_KEY", KEY)];
     let desk = Desk::with(&settings(&busy.url), &keys);
-    let drawn = draw(&ask(0), &desk.cx).await.unwrap();
+    let drawn = paint(&ask(0), &desk.cx).await.unwrap();
     assert_eq!((drawn.provider, drawn.fell_back_from.as_slice()), ("gemini", &["openai"][..]));
-    let trace = choose(&desk.cx.settings).trace.join("\n");
+    let trace = choose(&desk.cx.settings, None).trace.join("\n");
     assert!(trace.contains("image_gen.fallback names `gemini`"), "{trace}");
     let bad = Double::giving(vec![(401, "application/json", b"{}".to_vec())]);
     let desk = Desk::with(&settings(&bad.url), &keys);
-    assert_eq!(draw(&ask(0), &desk.cx).await.unwrap_err().kind, "auth");
+    assert_eq!(paint(&ask(0), &desk.cx).await.unwrap_err().kind, "auth");
     assert_eq!(ready.asked().len(), 1);
 }
 
 #[tokio::test]
 async fn e5_e6_nobody_is_paid_unasked() {
     let desk = Desk::with(&json!({}), &[("OPENAI_API_KEY", KEY), ("FAL_KEY", KEY)]);
-    assert_eq!(draw(&ask(0), &desk.cx).await.unwrap_err().message, "needs image_gen.provider");
+    assert_eq!(paint(&ask(0), &desk.cx).await.unwrap_err().message, "needs image_gen.provider");
     let keyless = Desk::with(&json!({ "image_gen": { "provider": "fal" } }), &[]);
-    let why = choose(&keyless.cx.settings).chosen.unwrap_err();
+    let why = choose(&keyless.cx.settings, None).chosen.unwrap_err();
     assert_eq!(why, "needs image_gen.provider and its key FAL_KEY");
 }
 
@@ -266,7 +359,7 @@ async fn e128_e10_a_cancel_is_heard_at_once_and_told_to_the_queue() {
 }
 
 /// Cancels as soon as a job is asked about; how long the answer to that took.
-async fn cancel_soon(cx: &CallContext, double: &Double) -> (petasos_media::MediaError, Duration) {
+async fn cancel_soon(cx: &CallContext, double: &Double) -> (MediaError, Duration) {
     let cancel = cx.cancel.clone();
     let polled = async {
         while double.asked().len() < 2 {
@@ -276,7 +369,7 @@ async fn cancel_soon(cx: &CallContext, double: &Double) -> (petasos_media::Media
         Instant::now()
     };
     let ask = ask(0);
-    let (refused, since) = tokio::join!(draw(&ask, cx), polled);
+    let (refused, since) = tokio::join!(paint(&ask, cx), polled);
     (refused.unwrap_err(), since.elapsed())
 }
 
@@ -291,7 +384,7 @@ async fn e12_odd_letters_in_a_vendors_answer_give_a_result_that_can_be_read() {
     ];
     for body in bodies {
         let double = Double::giving(vec![(400, "application/json", body.to_vec())]);
-        let refused = draw(&ask(0), &desk("openai", &double, &json!({})).cx).await.unwrap_err();
+        let refused = paint(&ask(0), &desk("openai", &double, &json!({})).cx).await.unwrap_err();
         assert_eq!(refused.kind, "bad_argument");
         let told = serde_json::to_string(&refused.told()).unwrap();
         let back: Value = serde_json::from_str(&told).unwrap();
@@ -315,7 +408,7 @@ async fn e10_e11_a_cancel_is_heard_while_any_painter_is_waited_for() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let section = json!({ "provider": id, id: { "base_url": url } });
-        let desk = Desk::with(&json!({ "image_gen": section }), &[(def.vendor.keys[0], KEY)]);
+        let desk = Desk::with(&json!({ "image_gen": section }), &keys(def));
         let cancel = desk.cx.cancel.clone();
         let reached = tokio::task::spawn_blocking(move || {
             let taken = listener.accept().unwrap();
@@ -327,7 +420,7 @@ async fn e10_e11_a_cancel_is_heard_while_any_painter_is_waited_for() {
             (Instant::now(), kept)
         };
         let ask = ask(0);
-        let (refused, (since, (listener, _taken))) = tokio::join!(draw(&ask, &desk.cx), since);
+        let (refused, (since, (listener, _taken))) = tokio::join!(paint(&ask, &desk.cx), since);
         assert_eq!(refused.unwrap_err().kind, "cancelled", "{id}");
         assert!(since.elapsed() < Duration::from_secs(1), "{id}: {:?}", since.elapsed());
         listener.set_nonblocking(true).unwrap();

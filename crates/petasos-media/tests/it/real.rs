@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use petasos_media::speaking::{SpeechAsk, speak};
-use petasos_media::transcribing::transcribe;
+use petasos_media::transcribing::{Patience, transcribe};
 use petasos_media::{inline, recording};
 use serde_json::{Value, json};
 
@@ -49,7 +49,8 @@ async fn e131_e136_what_espeak_says_is_heard_word_for_word() {
     ] {
         let ask = SpeechAsk { text: text.to_owned(), voice_message: false };
         let speech = speak(&ask, desk.processes.as_ref(), &desk.cx).await.unwrap();
-        let heard = transcribe(&speech.path, None, desk.processes.as_ref(), &desk.cx).await;
+        let heard =
+            transcribe(&speech.path, Patience::USUAL, desk.processes.as_ref(), &desk.cx).await;
         let heard = heard.unwrap();
         assert_eq!(words(&heard.transcript), words(text));
         assert_eq!(heard.provider, "moonshine");
@@ -67,7 +68,8 @@ async fn e131_a_voice_message_in_opus_is_heard_word_for_word() {
     let ask = SpeechAsk { text: text.to_owned(), voice_message: true };
     let speech = speak(&ask, desk.processes.as_ref(), &desk.cx).await.unwrap();
     assert!(speech.voice_compatible, "{speech:?}");
-    let heard = transcribe(&speech.path, None, desk.processes.as_ref(), &desk.cx).await.unwrap();
+    let heard =
+        transcribe(&speech.path, Patience::USUAL, desk.processes.as_ref(), &desk.cx).await.unwrap();
     assert_eq!(words(&heard.transcript), words(text));
 }
 
@@ -111,7 +113,8 @@ async fn what_is_said_into_a_microphone_is_heard() {
     )
     .unwrap();
     let file = recording::record(4, desk.processes.as_ref(), &desk.cx).await.unwrap();
-    let heard = transcribe(&file, None, desk.processes.as_ref(), &desk.cx).await.unwrap();
+    let heard =
+        transcribe(&file, Patience::USUAL, desk.processes.as_ref(), &desk.cx).await.unwrap();
     assert_eq!(words(&heard.transcript), words(text));
 }
 

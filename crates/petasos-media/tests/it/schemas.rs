@@ -30,7 +30,9 @@ fn published() -> BTreeMap<String, Schema> {
 /// The names of what is sent.
 fn names(outgoing: &Outgoing) -> BTreeSet<String> {
     match &outgoing.body {
-        Body::Json(value) => value.as_object().unwrap().keys().cloned().collect(),
+        Body::Json(value) | Body::Signed(_, value) => {
+            value.as_object().unwrap().keys().cloned().collect()
+        }
         Body::Form(fields, files) => {
             let fields = fields.iter().map(|(name, _)| (*name).to_owned());
             // A list in a form is its name with brackets.
@@ -77,6 +79,13 @@ fn e128_what_painters_are_asked_has_the_published_fields() {
                     // OpenAI's shape at another address.
                     "deepinfra" => fits(&format!("openai {path}"), &outgoing),
                     "gemini" => fits("gemini generateContent", &outgoing),
+                    "openai-codex" => {
+                        fits("openai responses", &outgoing);
+                        let Body::Json(body) = &outgoing.body else { panic!("it is JSON") };
+                        let tool = Body::Json(body["tools"][0].clone());
+                        let tool = Outgoing { path: String::new(), body: tool };
+                        fits("openai responses image_generation", &tool);
+                    }
                     // Their documents have no schema that can be read by a program.
                     _ => assert!(matches!(id, "openrouter" | "krea"), "{id} is not looked at"),
                 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use petasos_contract::check::{Availability, CheckDef, CheckScope};
 use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::ports::Logins;
 use petasos_contract::tool::Example;
 use petasos_contract::{
     Args, BoxFuture, CallContext, Cleared, Plan, Tool, ToolDef, ToolError, ToolOutput,
@@ -27,12 +28,22 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     check: Some(&IMAGE_GEN),
     schema,
-    examples: &[Example {
-        title: "without words nothing is asked",
-        args: r#"{"prompt":" "}"#,
-        shows: "`prompt` is empty",
-    }],
-    build: |ports| Arc::new(ImageGenerate { sites: Sites::new(ports), media: media::media(ports) }),
+    examples: &[
+        Example {
+            title: "a picture",
+            args: r#"{"prompt":"a red kite over a field"}"#,
+            shows: "MEDIA:",
+        },
+        Example {
+            title: "without words nothing is asked",
+            args: r#"{"prompt":" "}"#,
+            shows: "`prompt` is empty",
+        },
+    ],
+    build: |ports| {
+        let (sites, media) = (Sites::new(ports), media::media(ports));
+        Arc::new(ImageGenerate { sites, media, logins: ports.logins.clone() })
+    },
     ..ToolDef::USUAL
 };
 
@@ -45,7 +56,7 @@ static IMAGE_GEN: CheckDef = CheckDef {
     scope: CheckScope::Profile,
     probe: |cx| {
         Box::pin(async move {
-            match choose(&cx.settings).chosen {
+            match choose(&cx.settings, cx.ports.logins.as_ref()).chosen {
                 Ok(_) => Availability::Ready,
                 Err(why) => Availability::Missing(why),
             }
@@ -92,6 +103,7 @@ struct Input {
 struct ImageGenerate {
     sites: Sites,
     media: Arc<Media>,
+    logins: Option<Arc<dyn Logins>>,
 }
 
 struct Work {
@@ -116,7 +128,7 @@ impl ImageGenerate {
             sources,
             model: String::new(),
         };
-        let drawn = Box::pin(draw(&ask, cx)).await?;
+        let drawn = Box::pin(draw(&ask, self.logins.as_ref(), cx)).await?;
         let elsewhere = media::agent_path(&drawn.path, &self.sites, cx).await;
         let path = drawn.path.display().to_string();
         let note = (aspect.is_none() && !ratio.trim().is_empty())
@@ -142,8 +154,8 @@ impl ImageGenerate {
     }
 
     /// What drawing does: words and pictures leave for a vendor, and it costs.
-    fn effects(cx: &CallContext) -> Vec<Effect> {
-        let painters = choose(&cx.settings).chosen.unwrap_or_default();
+    fn effects(&self, cx: &CallContext) -> Vec<Effect> {
+        let painters = choose(&cx.settings, self.logins.as_ref()).chosen.unwrap_or_default();
         let hosts: BTreeSet<String> =
             painters.iter().filter_map(|painter| painter.host(&cx.settings)).collect();
         let dearest = painters.iter().map(petasos_media::creating::Painter::cents).max();
@@ -166,7 +178,7 @@ impl Tool for ImageGenerate {
                 sources.push(Given::of(&url, FILE_BYTES_MAX, &self.sites, cx).await);
             }
             let (plan, reads) = media::planned(args, &sources);
-            let effects: Effects = reads.into_iter().chain(Self::effects(cx)).collect();
+            let effects: Effects = reads.into_iter().chain(self.effects(cx)).collect();
             let work = Work { prompt: input.prompt, aspect: input.aspect_ratio, sources };
             Ok(plan.with_effects(effects).with_work(work))
         })

@@ -11,7 +11,7 @@ use clap::{ArgMatches, Args};
 use petasos_config::Inputs;
 use petasos_contract::SessionId;
 use petasos_contract::context::Surface;
-use petasos_media::transcribing::{self, transcribe};
+use petasos_media::transcribing::{self, Patience, transcribe};
 use petasos_media::{inline, recording};
 use petasos_providers::{Request, Vault, resolve};
 use petasos_session::{Begin, Choice};
@@ -169,7 +169,7 @@ fn ears(host: &Arc<Host>) -> Ears {
             let seconds = seconds.unwrap_or(recording::SECONDS);
             let recorded = recording::record(seconds, processes, &cx).await;
             let file = recorded.map_err(|error| error.to_string())?;
-            let heard = Box::pin(transcribe(&file, None, processes, &cx)).await;
+            let heard = Box::pin(transcribe(&file, Patience::USUAL, processes, &cx)).await;
             // What was said is in the line now; the recording is of no more use.
             std::fs::remove_file(&file).unwrap_or_default();
             heard.map(|heard| heard.transcript).map_err(|error| error.to_string())

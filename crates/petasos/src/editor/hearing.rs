@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use petasos_contract::CallContext;
-use petasos_media::transcribing::{FILE_BYTES_MAX, transcribe};
+use petasos_media::transcribing::{FILE_BYTES_MAX, Patience, transcribe};
 use petasos_media::{Shelf, Store};
 
 use crate::host::Host;
@@ -38,6 +38,7 @@ pub(super) async fn heard(
     let kept = Store::of(cx.settings.home()).keep(Shelf::Audio, "wav", &bytes);
     let file = Passing(kept.map_err(|error| error.to_string())?);
     let path: &Path = &file.0;
-    let heard = Box::pin(transcribe(path, None, host.ports().processes.as_ref(), cx)).await;
+    let heard =
+        Box::pin(transcribe(path, Patience::USUAL, host.ports().processes.as_ref(), cx)).await;
     heard.map(|heard| heard.transcript).map_err(|error| error.to_string())
 }

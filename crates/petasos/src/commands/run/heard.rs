@@ -6,7 +6,7 @@ use std::sync::Arc;
 use petasos_contract::SessionId;
 use petasos_contract::context::Surface;
 use petasos_contract::message::{Content, Part};
-use petasos_media::transcribing::transcribe;
+use petasos_media::transcribing::{Patience, transcribe};
 use petasos_session::Input;
 
 use crate::host::Host;
@@ -24,7 +24,8 @@ pub(super) async fn with(
     let cx = host.call_context(Surface::OneShot, SessionId::new("hearing"));
     let mut words = Vec::new();
     for file in files {
-        let heard = Box::pin(transcribe(file, None, host.ports().processes.as_ref(), &cx)).await;
+        let heard =
+            Box::pin(transcribe(file, Patience::USUAL, host.ports().processes.as_ref(), &cx)).await;
         let heard = heard.map_err(|error| {
             Report::new(format!("--audio {}: {error}", file.display())).code("audio")
         })?;

@@ -1,9 +1,11 @@
 //! `tools explain`: every filter step and the verdict, from the code that builds definitions.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
-use petasos_contract::SessionId;
+use petasos_contract::ports::Logins;
+use petasos_contract::{SessionId, Settings};
 use petasos_runtime::definitions::{Definitions, Fate, Wanted};
 use petasos_runtime::registry::Snapshot;
 use petasos_runtime::toolsets::{Action, PlatformChoice, choose};
@@ -48,7 +50,7 @@ impl Explain {
             return Err(unknown(&self.name, &tools));
         }
         let mut steps = self.steps(&tools, &choice, &definitions);
-        steps.extend(self.provider(host.settings()));
+        steps.extend(self.provider(host.settings(), host.ports().logins.as_ref()));
         let (verdict, reason) = verdict(fate);
         if out.is_json() {
             out.value(&json!({
@@ -76,11 +78,11 @@ impl Explain {
     }
 
     /// Who would answer, and who was passed over: the choice that a call makes.
-    fn provider(&self, settings: &petasos_contract::Settings) -> Vec<Stage> {
+    fn provider(&self, settings: &Settings, logins: Option<&Arc<dyn Logins>>) -> Vec<Stage> {
         use petasos_media::{creating, filming, speaking};
         let (chosen, trace) = match self.name.as_str() {
             "image_generate" => {
-                let choice = creating::choose(settings);
+                let choice = creating::choose(settings, logins);
                 (choice.chosen.is_ok(), choice.trace)
             }
             "video_generate" | "xai_video_edit" | "xai_video_extend" => {
