@@ -22,6 +22,7 @@ use crate::options::BrowserSettings;
 use crate::record::Recorder;
 use crate::running::{Running, START_WAIT, Which, beside};
 use crate::session::{Session, SessionKey, SessionParts};
+use crate::tab::Frame;
 
 /// The process outlives its last session by so much.
 const PROCESS_IDLE: Duration = Duration::from_secs(30);
@@ -446,11 +447,25 @@ pub(crate) async fn new_tab(session: &Session) -> Result<String, BrowserError> {
     let target = text(&made["targetId"]).to_owned();
     let found = session.until(Instant::now() + START_WAIT, |state| {
         let tab = state.tabs.iter().find(|tab| tab.target == target)?;
-        let id = tab.id.clone();
-        state.active = Some(id.clone());
-        Some(id)
+        let found = (tab.id.clone(), tab.cdp.clone());
+        state.active = Some(found.0.clone());
+        Some(found)
     });
-    found.await.ok_or_else(|| BrowserError::new("timeout", "a new tab did not open in time"))
+    let (id, cdp) = found
+        .await
+        .ok_or_else(|| BrowserError::new("timeout", "a new tab did not open in time"))?;
+    // On a busy machine a navigation overtakes what the new page was asked to tell us, and then we
+    // never hear of its document. Its answer says that it listens.
+    let tree = session.wire.call(Some(&cdp), "Page.getFrameTree", json!({}), START_WAIT).await?;
+    let frame = &tree["frameTree"]["frame"];
+    if let Some(tab) = session.state().tab(&id) {
+        let known = Frame {
+            loader: text(&frame["loaderId"]).to_owned(),
+            url: text(&frame["url"]).to_owned(),
+        };
+        tab.frames.entry(target).or_insert(known);
+    }
+    Ok(id)
 }
 
 fn folder(

@@ -80,6 +80,8 @@ impl Hub {
         let Some(session) = session.filter(|_| info["type"] == "page") else {
             return self.let_go(cdp, text(&info["type"]));
         };
+        // Before anybody can see the tab, so that no call of theirs comes first.
+        prepare(&session.wire, cdp, true);
         let mut state = session.state();
         state.tabs_made += 1;
         let id = format!("t{}", state.tabs_made);
@@ -96,7 +98,6 @@ impl Hub {
         }
         drop(state);
         self.routes.lock().insert(cdp.to_owned(), (Arc::clone(&session), id));
-        prepare(&session.wire, cdp, true);
         crate::record::begin(&session, cdp);
         if is_one_too_many {
             session.wire.post(None, "Target.closeTarget", &json!({ "targetId": target }));

@@ -128,11 +128,11 @@ fn traffic(session: &Session, tab: &ActiveTab) -> (usize, Duration) {
     (tab.busy(), tab.calm_since.map_or(Duration::ZERO, |since| since.elapsed()))
 }
 
-/// The document, and how many elements it has.
-async fn count(session: &Session, tab: &ActiveTab) -> Option<(String, u64)> {
+/// The document where it is known, and how many elements it has.
+async fn count(session: &Session, tab: &ActiveTab) -> Option<(Option<String>, u64)> {
     const CODE: &str = "document.getElementsByTagName('*').length";
     let elements = world::ask(session, (&tab.cdp, &tab.target), CODE).await.ok()?.as_u64()?;
-    let document = session.state().tab(&tab.id)?.loader()?.to_owned();
+    let document = session.state().tab(&tab.id)?.loader().map(str::to_owned);
     Some((document, elements))
 }
 

@@ -135,8 +135,10 @@ impl<'a> Builder<'a> {
         let is_editor = attribute("contenteditable").is_some_and(|value| value != "false")
             && !matches!(tag, "INPUT" | "TEXTAREA");
         let has_box = info.is_some_and(|info| info.bounds.is_some());
+        // Chromium before 150 calls a form without a name `generic`; the document says what it is.
+        let is_form = tag == "FORM" && attribute("role").is_none();
         let ignored = seen["ignored"] == true;
-        let mut role = role(raw, &input_type);
+        let mut role = if is_form { "form".to_owned() } else { role(raw, &input_type) };
         let is_clickable =
             info.is_some_and(|info| info.is_clickable && attribute_click(info)) && has_box;
         if is_editor && has_box {
@@ -448,5 +450,51 @@ fn submits(tag: &str, info: Option<&Info>) -> bool {
         "BUTTON" => !matches!(kind.as_deref(), Some("button" | "reset")),
         "INPUT" => matches!(kind.as_deref(), Some("submit" | "image")),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn told(role: &str, tag: &str) -> Vec<String> {
+        let node = |id: &str, role: &str, more: Value| {
+            let mut node = json!({ "nodeId": id, "role": { "value": role }, "childIds": [] });
+            node.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            node
+        };
+        let tree = json!({ "nodes": [
+            node("1", "RootWebArea", json!({ "childIds": ["2"] })),
+            node("2", role, json!({ "childIds": ["3"], "backendDOMNodeId": 20 })),
+            node("3", "paragraph", json!({ "childIds": ["4"] })),
+            node("4", "StaticText", json!({ "name": { "value": "Name" } })),
+        ] });
+        let dom = Dom {
+            infos: HashMap::from([(20, Info { tag: tag.to_owned(), ..Info::default() })]),
+            ..Dom::default()
+        };
+        let doms = HashMap::from([("c".to_owned(), dom)]);
+        let word = |word: &str| word.to_owned();
+        let frame = SeenFrame {
+            id: word("f"),
+            loader: word("l"),
+            url: word("u"),
+            cdp: word("c"),
+            tree,
+            owner: None,
+        };
+        let nodes = Builder::new(&doms).frame(&frame);
+        let lines = super::super::render::lines(&nodes, true, "");
+        lines.into_iter().map(|line| line.text.trim_end().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_form_without_a_name_is_one_whatever_the_browser_calls_it() {
+        let wanted = ["- form", "  - paragraph", "    - text: \"Name\""];
+        assert_eq!(told("form", "FORM"), wanted);
+        assert_eq!(told("generic", "FORM"), wanted);
+        assert_eq!(told("generic", "DIV"), ["- paragraph", "  - text: \"Name\""]);
     }
 }

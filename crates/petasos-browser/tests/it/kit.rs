@@ -145,6 +145,11 @@ impl Kit {
         variables: &[(&str, &str)],
     ) -> Option<Self> {
         let home = tempfile::tempdir().unwrap();
+        let mut browser = browser;
+        // Another version than the installed one, to see that nothing hangs on it.
+        if let Ok(path) = std::env::var("PETASOS_TEST_BROWSER") {
+            browser["path"] = path.into();
+        }
         let settings = settings(home.path(), &browser, variables);
         if find(&settings).is_none() {
             petasos_testkit::skip(test, "chromium", "no browser on the search path");

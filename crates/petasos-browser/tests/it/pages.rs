@@ -42,7 +42,9 @@ async fn e47_pages_are_told_as_they_were() {
     for name in STILL {
         let url = kit.server.saved(&format!("{name}.html"));
         let cx = kit.other(name);
-        kit.browsers.navigate(&cx, &url, true).await.unwrap();
+        let answer = kit.browsers.navigate(&cx, &url, true).await.unwrap();
+        // A navigation that overtakes our listening to a new tab never comes to rest for us.
+        assert_eq!(answer["settled"], "quiet", "{name}");
         for full in [false, true] {
             let ask = SnapshotAsk { full, ..SnapshotAsk::default() };
             let told = body(&kit.browsers.snapshot(&cx, ask).await.unwrap());
