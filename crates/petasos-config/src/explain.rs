@@ -136,7 +136,7 @@ pub fn explain(settings: &Settings, key: &str) -> Explanation {
         known,
         doc: row.map(|row| row.doc),
         expects: row.map(|row| expects(row.kind)),
-        reserved: row.and_then(reserved),
+        reserved: row.and_then(crate::reserved::said),
         project: row.map(|row| project(row.project)),
         variables: row.map(|row| variables_of(row.path)).unwrap_or_default(),
         candidates,
@@ -274,12 +274,6 @@ pub(crate) fn expects(kind: Kind) -> String {
         Kind::Map => "map".to_owned(),
         Kind::Any => "anything".to_owned(),
     }
-}
-
-/// That nothing obeys a key yet, in words.
-pub(crate) fn reserved(key: &Key) -> Option<String> {
-    let waits_for = key.reserved?;
-    Some(format!("{}; it waits for {waits_for}", crate::reserved::NO_EFFECT))
 }
 
 /// What a project may do with a key, in a word.

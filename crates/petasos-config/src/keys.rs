@@ -305,6 +305,8 @@ mod tests {
             {
                 assert!(words.contains(&word.as_str()), "{}: {word}", row.path);
             }
+            let promised = row.reserved.is_some() && is_security(row.path);
+            assert!(!promised, "{}: a guard that nobody keeps", row.path);
             let measured = matches!(
                 row.project,
                 Project::Tighten(

@@ -92,7 +92,7 @@ pub fn read(inputs: &Inputs) -> Result<Reading, ConfigError> {
     sources::flags(&inputs.overrides, &mut slots, &mut problems);
 
     let settled = slots.settle(&mut notices);
-    reserved::check(&settled, &mut notices, &mut problems);
+    reserved::check(&settled, &mut notices);
     let Settled { values, sources, limits } = settled;
     let settings = Settings::new(Parts {
         home: places.home.clone(),

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::explain::{expects, project, reserved, variables_of};
+use crate::explain::{expects, project, variables_of};
 use crate::keys::{self, Key};
+use crate::reserved;
 use crate::variables::{self, Meaning};
 
 /// The whole page, as Markdown.
@@ -49,7 +50,7 @@ fn key_row(page: &mut String, key: &Key) {
         ("", _) | (_, Some(_)) => String::new(),
         (default, None) => format!("`{}`", cell(default)),
     };
-    let note = reserved(key).map(|note| format!(" (*{note}*)")).unwrap_or_default();
+    let note = reserved::said(key).map(|note| format!(" (*{note}*)")).unwrap_or_default();
     let variables = variables_of(key.path).join(", ");
     line(
         page,
@@ -91,8 +92,7 @@ this, its row says so. `petasos config explain KEY` shows what holds and what lo
   process environment beats `.env`. A `.env` in the project is not read.
 - `${NAME}` and `${env:NAME}` in a value are filled in at start; a name that is not set stays.
 - A key that is *reserved* is accepted and has no effect in this version: `config check`, `doctor` and
-  `config explain` say so. In a section that guards something, a reserved key that asks for
-  something refuses the start.
+  `config explain` say so, and why. No key that guards something is reserved.
 - An unknown key is a notice. In `approvals`, `security`, `permissions` and `terminal.sandbox*` it
   refuses the start.
 ";

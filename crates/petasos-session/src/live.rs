@@ -225,10 +225,16 @@ impl LiveSession {
             id: self.id().clone(),
             busy: self.is_busy(),
             waiting: self.queue.len(),
+            jobs: self.running_jobs(),
             choice: self.choice.clone(),
             window: self.window().await,
             head: self.head().await?,
         })
+    }
+
+    fn running_jobs(&self) -> usize {
+        let Some(jobs) = &self.engine().ports.jobs else { return 0 };
+        jobs.list(&self.call_context()).iter().filter(|job| job.exit_code.is_none()).count()
     }
 
     /// Whose a conversation that begins here is: the chat's, or of whoever sits at the machine.
@@ -272,7 +278,16 @@ impl LiveSession {
 
     /// Begins the conversation if it has not begun.
     pub(crate) async fn ensure_agent(&mut self) -> Result<Agent, TurnError> {
-        if let Some(agent) = self.agent.take() {
+        let wished = self.shared.wished.lock().take();
+        let anew = wished.is_some();
+        if let Some(wished) = wished {
+            let Choice { model, provider, effort, sampling, .. } = *wished;
+            self.choice = Choice { model, provider, effort, sampling, ..self.choice.clone() };
+        }
+        if let Some(mut agent) = self.agent.take() {
+            if anew {
+                *agent.choice_mut() = self.choice.clone();
+            }
             return Ok(agent);
         }
         let mut choice = self.choice.clone();

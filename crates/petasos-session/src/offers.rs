@@ -4,13 +4,16 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use petasos_store::{Filter, SessionHead};
+use petasos_contract::message::Message;
+use petasos_store::{Filter, Seq, SessionHead};
 
 use crate::live::LiveSession;
 
 /// More conversations are found by words, not by looking through them.
 const SESSIONS_MAX: usize = 200;
 const TITLE_CHARS: usize = 60;
+/// Whoever goes back further begins anew.
+const EXCHANGES_MAX: usize = 20;
 
 /// What there is to choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +25,8 @@ pub enum OfferKind {
     Sessions,
     /// The checkpoints of the workspace.
     Checkpoints,
+    /// What was said here, the last first, to be taken back.
+    Exchanges,
 }
 
 /// One thing that can be chosen.
@@ -37,11 +42,37 @@ pub struct Offer {
 
 impl LiveSession {
     /// What there is.
-    pub(crate) async fn offers(&self, kind: OfferKind) -> Result<Vec<Offer>, String> {
+    pub(crate) async fn offers(&mut self, kind: OfferKind) -> Result<Vec<Offer>, String> {
         match kind {
             OfferKind::Sessions => self.others().await,
+            OfferKind::Exchanges => self.to_take_back(),
             kind => self.services().offers(kind, &self.choice).await,
         }
+    }
+
+    /// What the person said, the last first: the place of each message and its text.
+    pub(crate) fn exchanges(&mut self) -> Result<Vec<(Seq, String)>, String> {
+        let rows = self.begun()?.transcript().rows();
+        let said = rows.iter().rev().filter_map(|row| match &row.stored.message {
+            Message::User { content } if row.stored.note.is_none() => {
+                Some((row.seq, content.text()))
+            }
+            _ => None,
+        });
+        Ok(said.collect())
+    }
+
+    fn to_take_back(&mut self) -> Result<Vec<Offer>, String> {
+        let said = self.exchanges()?;
+        let offer = |(at, (_, text)): (usize, &(Seq, String))| Offer {
+            label: text.lines().next().unwrap_or_default().chars().take(TITLE_CHARS).collect(),
+            detail: match at {
+                0 => "removes this exchange".to_owned(),
+                more => format!("removes this and the {more} after it"),
+            },
+            line: format!("/undo {} now", at + 1),
+        };
+        Ok(said.iter().enumerate().take(EXCHANGES_MAX).map(offer).collect())
     }
 
     async fn others(&self) -> Result<Vec<Offer>, String> {

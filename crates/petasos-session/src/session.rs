@@ -107,6 +107,8 @@ pub struct SessionView {
     pub busy: bool,
     /// How many messages wait.
     pub waiting: usize,
+    /// How many of its background jobs run.
+    pub jobs: usize,
     /// What it chooses.
     pub choice: Choice,
     /// The window of the chosen model, in tokens.
@@ -123,6 +125,8 @@ pub(crate) struct Shared {
     work: Mutex<Option<Work>>,
     /// What a session that has gone cold chooses when it is woken.
     pub(crate) cold: Mutex<Option<Box<Choice>>>,
+    /// What its next turn chooses, where whoever asks for it says so.
+    pub(crate) wished: Mutex<Option<Box<Choice>>>,
     /// How many messages were accepted.
     pub(crate) submitted: AtomicU64,
 }
@@ -139,8 +143,8 @@ impl Shared {
     pub(crate) fn new(id: SessionId) -> Arc<Self> {
         let ring = Ring::new(id.clone());
         let desk = Desk::new(Arc::clone(&ring));
-        let (work, cold) = (Mutex::new(None), Mutex::new(None));
-        Arc::new(Self { id, ring, desk, work, cold, submitted: AtomicU64::new(0) })
+        let (work, cold, wished) = (Mutex::new(None), Mutex::new(None), Mutex::new(None));
+        Arc::new(Self { id, ring, desk, work, cold, wished, submitted: AtomicU64::new(0) })
     }
 
     /// What runs now.
@@ -221,6 +225,12 @@ impl Session {
             }
             None => self.submit(text.into(), WhenBusy::Steer).await,
         }
+    }
+
+    /// From its next turn on the model, the provider, the effort and the sampling of this choice
+    /// hold, however long it has been open.
+    pub fn wish(&self, choice: Choice) {
+        *self.shared.wished.lock() = Some(Box::new(choice));
     }
 
     /// Adds words to the running turn; whether one runs that can take them.

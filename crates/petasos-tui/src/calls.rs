@@ -15,6 +15,8 @@ use sentence::Sentence;
 
 /// Lines of output below a finished call.
 const TAIL_LINES: usize = 4;
+/// So many calls that wait behind a question are named.
+const BEHIND_SHOWN: usize = 3;
 /// What a call printed is kept to be shown whole, up to here.
 const PRINTED_MAX: usize = 64 * 1024;
 
@@ -311,6 +313,24 @@ impl Calls {
         rows
     }
 
+    /// The calls that come after the one that waits for a person.
+    pub(crate) fn behind(&self, asking: &CallId, columns: usize) -> Vec<Line> {
+        let waits = |call: &&Call| matches!(call.state, State::Waiting) && call.id != *asking;
+        let waiting = self.calls.iter().filter(waits);
+        let row = |call: &Call| {
+            let mut row = Line::of(Style::FAINT, "  then: ");
+            row.extend(&told(call, Tense::Named));
+            row.cut(columns)
+        };
+        let mut rows: Vec<Line> = waiting.clone().take(BEHIND_SHOWN).map(row).collect();
+        let more = waiting.count() - rows.len();
+        if more > 0 {
+            let text = format!("  and {}", counted(more, "more call"));
+            rows.push(Line::of(Style::FAINT, &text));
+        }
+        rows
+    }
+
     /// What began just now, for terminals that cannot redraw.
     pub(crate) fn beginning(&self, id: &CallId) -> Option<Line> {
         let call = self.calls.iter().find(|call| call.id == *id)?;
@@ -367,6 +387,12 @@ fn told(call: &Call, tense: Tense) -> Line {
         line.push(Style::PLAIN, &format!(" {about}"));
     }
     line
+}
+
+/// What a call does, in words.
+pub(crate) fn doing(tool: &str, arguments: &str) -> String {
+    let Sentence { doing, about, .. } = sentence::of(tool, arguments);
+    format!("{doing} {about}").trim_end().to_owned()
 }
 
 /// A duration as people say it.

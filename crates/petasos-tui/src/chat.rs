@@ -15,6 +15,7 @@ mod work;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -169,6 +170,8 @@ pub(crate) struct Chat {
     pub(crate) ears: Ears,
     /// The colours, also of the composer.
     skin: Arc<Mutex<Skin>>,
+    /// Whether messages are edited with the keys of vi.
+    is_vi: Arc<AtomicBool>,
     /// Held while the chat lives; the terminal gets its former mode back with it.
     raw: Option<Raw>,
 }
@@ -290,9 +293,16 @@ impl Chat {
         if items.iter().any(|item| event::begins_something(item.as_ref())) {
             self.leave_composer().await;
         }
+        // What is shown is shown with a status that knows of it.
+        self.mode = Mode::Frames;
         for item in items {
             self.take(item);
         }
+        if self.input.is_composing() {
+            self.refresh_status().await;
+        }
+        self.mode = Mode::Lines;
+        self.flush();
     }
 
     /// The line above the composer, as things are now.
@@ -319,6 +329,8 @@ impl Chat {
             cost_usd: view.head.as_ref().map_or(0.0, |head| head.cost_usd),
             modes,
             queued: view.waiting,
+            jobs: view.jobs,
+            subagents: self.view.subagents(),
         };
         let columns = self.screen.canvas().columns;
         // The hint stands where the status does, so that the line that is typed stays where it is.
@@ -425,6 +437,16 @@ impl Chat {
     pub(crate) fn paint(&mut self, skin: Skin) {
         self.screen.paint(skin);
         *self.skin.lock() = skin;
+    }
+
+    /// Whether messages are edited with the keys of vi.
+    pub(crate) fn is_vi(&self) -> bool {
+        self.is_vi.load(Ordering::Acquire)
+    }
+
+    /// From here on they are, or not.
+    pub(crate) fn set_vi(&self, on: bool) {
+        self.is_vi.store(on, Ordering::Release);
     }
 
     /// A page of Markdown.

@@ -19,7 +19,8 @@ use parking_lot::Mutex;
 use reedline::{
     Color, EditCommand, Emacs, ExampleHighlighter, ExternalPrinter, FileBackedHistory, KeyCode,
     KeyModifiers, Keybindings, Reedline, ReedlineEvent, ReedlineMenu, Signal, ValidationResult,
-    Validator, default_emacs_keybindings,
+    Validator, Vi, default_emacs_keybindings, default_vi_insert_keybindings,
+    default_vi_normal_keybindings, default_vi_visual_keybindings,
 };
 use tokio::sync::mpsc;
 
@@ -84,6 +85,8 @@ pub struct ComposerOptions {
     pub skin: Arc<Mutex<Skin>>,
     /// Pastes of more lines than this are folded; 0 folds none.
     pub fold_pastes_above: usize,
+    /// Whether the keys are those of vi, as things are now.
+    pub is_vi: Arc<AtomicBool>,
     /// Where pictures from the clipboard are kept.
     pub pasted: PathBuf,
     /// The line above the one that is typed, as it is now.
@@ -175,16 +178,22 @@ impl Composer {
 
 /// The keys that mean something here, whatever the others are.
 fn bound(mut keys: Keybindings) -> Keybindings {
-    let newline = || ReedlineEvent::Edit(vec![EditCommand::InsertNewline]);
-    keys.add_binding(KeyModifiers::ALT, KeyCode::Enter, newline());
-    keys.add_binding(KeyModifiers::SHIFT, KeyCode::Enter, newline());
-    keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('j'), newline());
     for (letter, command) in
         [('c', INTERRUPT), ('g', EDIT), ('o', WHOLE), ('v', PASTE), ('z', SUSPEND)]
     {
         let event = ReedlineEvent::ExecuteHostCommand(command.to_owned());
         keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char(letter), event);
     }
+    keys
+}
+
+/// The same, where letters are typed.
+fn typed(keys: Keybindings) -> Keybindings {
+    let mut keys = bound(keys);
+    let newline = || ReedlineEvent::Edit(vec![EditCommand::InsertNewline]);
+    keys.add_binding(KeyModifiers::ALT, KeyCode::Enter, newline());
+    keys.add_binding(KeyModifiers::SHIFT, KeyCode::Enter, newline());
+    keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('j'), newline());
     let complete = ReedlineEvent::UntilFound(vec![
         ReedlineEvent::Menu(menu::TAB.to_owned()),
         ReedlineEvent::MenuNext,
@@ -204,8 +213,16 @@ fn editor(options: &ComposerOptions, stop: Arc<AtomicBool>, pastes: &Pastes) -> 
     let styled = options.skin.lock().is_styled();
     let sign = look::sign(styled);
     let menu = |menu: QuietMenu| ReedlineMenu::EngineCompleter(Box::new(menu));
-    let inner = Emacs::new(bound(default_emacs_keybindings()));
-    let mode = Folding { inner, pastes: pastes.clone() };
+    let mode = Folding {
+        emacs: Emacs::new(typed(default_emacs_keybindings())),
+        vi: Vi::new(
+            typed(default_vi_insert_keybindings()),
+            bound(default_vi_normal_keybindings()),
+            bound(default_vi_visual_keybindings()),
+        ),
+        is_vi: Arc::clone(&options.is_vi),
+        pastes: pastes.clone(),
+    };
     // The terminal's own colour is legible on whatever the person looks at.
     let mut plain = ExampleHighlighter::default();
     plain.change_colors(Color::Default, Color::Default, Color::Default);

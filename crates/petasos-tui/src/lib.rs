@@ -9,7 +9,7 @@
 //! | `chat`, `chat/` | the loop: typed lines in, events out, idle and at work |
 //! | `command`, `slash/` | commands of the screen, one a file; all others are the session's |
 //! | `composer`, `draft`, `input`, `picker`, `raw`, `signals` | words from the person |
-//! | `view`, `calls`, `diff`, `status`, `progress`, `watch` | what a turn shows, in a chat and elsewhere |
+//! | `view`, `calls`, `subagents`, `diff`, `status`, `progress`, `watch` | what a turn shows, in a chat and elsewhere |
 //! | `markdown`, `highlight`, `line`, `skin`, `bidi` | text with styles, and how it is seen |
 //! | `screen` | the only writer |
 
@@ -32,6 +32,7 @@ mod signals;
 pub mod skin;
 mod slash;
 mod status;
+mod subagents;
 mod view;
 pub mod watch;
 mod words;

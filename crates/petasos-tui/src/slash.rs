@@ -12,7 +12,9 @@ mod redraw;
 mod resume;
 mod rollback;
 mod skin;
+mod undo;
 mod verbose;
+mod vim;
 mod voice;
 
 use crate::command::Slash;
@@ -32,6 +34,8 @@ pub(crate) static SLASHES: &[&Slash] = &[
     &resume::SLASH,
     &rollback::SLASH,
     &skin::SLASH,
+    &undo::SLASH,
     &verbose::SLASH,
+    &vim::SLASH,
     &voice::SLASH,
 ];

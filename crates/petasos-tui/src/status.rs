@@ -22,6 +22,9 @@ pub(crate) struct Status {
     /// `yolo`, `sandbox`, `plan`.
     pub(crate) modes: Vec<String>,
     pub(crate) queued: usize,
+    /// Background jobs and subagents that run.
+    pub(crate) jobs: usize,
+    pub(crate) subagents: usize,
 }
 
 impl Status {
@@ -40,6 +43,10 @@ impl Status {
         }
         if self.queued > 0 {
             parts.push(format!("{} queued", self.queued));
+        }
+        for (count, noun) in [(self.jobs, "job"), (self.subagents, "subagent")] {
+            let s = if count == 1 { "" } else { "s" };
+            parts.extend((count > 0).then(|| format!("{count} {noun}{s}")));
         }
         let mut text = String::new();
         for part in parts {
@@ -112,9 +119,12 @@ mod tests {
             cost_usd: 0.126,
             modes: vec!["yolo".into()],
             queued: 2,
+            jobs: 1,
+            subagents: 2,
         };
         let shown = |columns| status.line(columns).map(|line| line.text());
-        let whole = "yolo · mock-large · ~/proj (main) · 8% of 200k · $0.13 · 2 queued";
+        let whole = "yolo · mock-large · ~/proj (main) · 8% of 200k · $0.13 · 2 queued \
+                     · 1 job · 2 subagents";
         assert_eq!(shown(100).as_deref(), Some(whole));
         assert_eq!(shown(44).as_deref(), Some("yolo · mock-large · ~/proj (main) · $0.13"));
         assert_eq!(shown(39), None);

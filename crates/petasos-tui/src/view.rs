@@ -16,6 +16,7 @@ use crate::diff::{self, Fold};
 use crate::line::{Colour, Line, Style};
 use crate::markdown::{Canvas, render};
 use crate::screen::NARROWEST;
+use crate::subagents::Subagents;
 use crate::words::Written;
 
 const SPINNER: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠧", "⠇", "⠏"];
@@ -91,6 +92,7 @@ pub(crate) struct View {
     streamed: Option<(u32, u32)>,
     thought: String,
     calls: Calls,
+    subagents: Subagents,
     doing: String,
     since: Instant,
     stay: Vec<Piece>,
@@ -119,6 +121,7 @@ impl View {
             streamed: None,
             thought: String::new(),
             calls: Calls::default(),
+            subagents: Subagents::default(),
             doing: String::new(),
             since: Instant::now(),
             stay: Vec::new(),
@@ -259,16 +262,14 @@ impl View {
                 )));
             }
             Event::Steered { text, .. } => self.line(faint(format!("↪ the agent got: {text}"))),
-            Event::SubagentStarted { goal, .. } => {
-                self.line(faint(format!("⑂ subagent: {}", first_line(goal))));
+            Event::SubagentStarted { child, goal, .. } => {
+                let line = self.subagents.started(child, goal);
+                self.line(line.cut(canvas.columns));
             }
-            Event::Subagent { event, .. } => {
-                if let Event::ToolStarted { tool, .. } = &**event {
-                    self.calls.said(&format!("subagent: {tool}"));
-                }
-            }
-            Event::SubagentEnded { status, .. } => {
-                self.line(faint(format!("⑂ subagent {status}")));
+            Event::Subagent { child, event } => self.subagents.happened(child, event),
+            Event::SubagentEnded { child, status, .. } => {
+                let line = self.subagents.ended(child, status);
+                self.lines(line.wrapped(canvas.columns));
             }
             _ => {}
         }
@@ -385,6 +386,16 @@ impl View {
         matches!(self.stay.last(), Some(Piece::Line(line)) if line.is_empty())
     }
 
+    /// The calls that come after the one that a question is about.
+    pub(crate) fn behind(&self, asking: &CallId, columns: usize) -> Vec<Line> {
+        self.calls.behind(asking, columns)
+    }
+
+    /// How many subagents are at work.
+    pub(crate) fn subagents(&self) -> usize {
+        self.subagents.len()
+    }
+
     /// A call waited so long for a person: that is no time of its own.
     pub(crate) fn waited(&mut self, call: &CallId, time: Duration) {
         self.calls.waited(call, time);
@@ -434,6 +445,7 @@ impl View {
         } else {
             rows.extend(self.calls.rows(spinner, canvas.columns));
         }
+        rows.extend(self.subagents.rows(canvas.columns));
         // A window that is made narrow breaks every row anew: what would be taller than it then could
         // not be erased, and would stay in the scrollback.
         let tall = |row: &Line| row.width().div_ceil(NARROWEST).max(1);

@@ -65,9 +65,8 @@ pub(super) static KEYS: &[Key] = &[
         "approvals.destructive_slash_confirm",
         Flag,
         "true",
-        "Ask before a slash command that throws something away",
+        "Ask before `/undo` removes what was said",
     )
-    .reserved("confirmation of slash commands")
     .tighten(On),
     key("security.allow_private_urls", Flag, "false", "Let tools reach private addresses")
         .tighten(Off),

@@ -74,7 +74,7 @@ fn usual_reach(wanted: &ModelChoice, settings: &Settings) -> Reach {
 }
 
 /// A word about a model that its provider does not list; it may have it all the same.
-async fn unlisted(live: &LiveSession, model: &str) -> Option<String> {
+async fn unlisted(live: &mut LiveSession, model: &str) -> Option<String> {
     let offers = tokio::time::timeout(LISTED_WITHIN, live.offers(OfferKind::Models)).await.ok()?;
     let names: Vec<String> = offers.ok()?.into_iter().map(|offer| offer.label).collect();
     if names.is_empty() || names.iter().any(|name| name == model) {

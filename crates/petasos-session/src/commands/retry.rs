@@ -12,7 +12,7 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
 };
 
 async fn run(live: &mut LiveSession, _words: &str) -> Result<CommandOutcome, String> {
-    let message = super::undo::take_back(live).await?;
+    let message = super::undo::take_back(live, 1).await?;
     let first = message.lines().next().unwrap_or_default();
     let outcome = CommandOutcome::note(format!("Retrying: {first}"));
     Ok(outcome.then(AfterCommand::Submit(message)))

@@ -1,6 +1,4 @@
-//! `/undo`: takes back the last exchange.
-
-use petasos_contract::message::Message;
+//! `/undo`: takes back the last exchanges.
 
 use crate::command::{CommandOutcome, SlashCommand};
 use crate::live::LiveSession;
@@ -8,27 +6,58 @@ use crate::live::LiveSession;
 pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "undo",
     aliases: &["rewind"],
-    usage: "",
-    about: "Remove the last exchange",
+    usage: "[number] [now]",
+    about: "Remove the last exchange, or more",
     run: |live, words| Box::pin(run(live, words)),
 };
 
-async fn run(live: &mut LiveSession, _words: &str) -> Result<CommandOutcome, String> {
-    let message = take_back(live).await?;
+async fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
+    let (number, now) = match words.strip_suffix("now") {
+        Some(number) => (number.trim(), true),
+        None => (words, false),
+    };
+    let count = match number {
+        "" => 1,
+        number => match number.parse() {
+            Ok(count @ 1..) => count,
+            _ => return Err(format!("`{number}` is not a number of exchanges")),
+        },
+    };
+    let what = match count {
+        1 => "the last exchange".to_owned(),
+        count => format!("the last {count} exchanges"),
+    };
+    if !now && asks_first(live) {
+        let text = to_take_back(live, count)?;
+        let number = if count == 1 { String::new() } else { format!(" {count}") };
+        return Ok(CommandOutcome::note(format!(
+            "`/undo{number} now` removes {what}, from here on: {} \
+             (`approvals.destructive_slash_confirm: false` never asks)",
+            text.lines().next().unwrap_or_default()
+        )));
+    }
+    let message = take_back(live, count).await?;
     let first = message.lines().next().unwrap_or_default();
-    let outcome = CommandOutcome::note(format!("removed the last exchange: {first}"));
-    Ok(outcome.and_note("files are not changed by this; /rollback does that"))
+    let outcome = CommandOutcome::note(format!("Removed {what}: {first}"));
+    Ok(outcome.and_note("Files are not changed by this; /rollback does that."))
 }
 
-/// Hides the last message of the person and everything behind it; gives the message.
-pub(super) async fn take_back(live: &mut LiveSession) -> Result<String, String> {
-    let agent = live.begun()?;
-    let rows = agent.transcript().rows();
-    let last = rows.iter().rev().find_map(|row| match &row.stored.message {
-        Message::User { content } if row.stored.note.is_none() => Some((row.seq, content.text())),
-        _ => None,
-    });
-    let (seq, text) = last.ok_or("there is nothing to take back")?;
-    agent.rewind(seq).await.map_err(|error| error.to_string())?;
+/// Whether a command that throws something away asks first.
+fn asks_first(live: &LiveSession) -> bool {
+    let asks = live.choice.settings.get("approvals.destructive_slash_confirm");
+    asks.and_then(serde_json::Value::as_bool).unwrap_or(true)
+}
+
+/// The first message that would go.
+fn to_take_back(live: &mut LiveSession, count: usize) -> Result<String, String> {
+    let found = live.exchanges()?.into_iter().nth(count.saturating_sub(1));
+    Ok(found.ok_or("there is nothing to take back")?.1)
+}
+
+/// Hides so many messages of the person and everything behind; gives the first of them.
+pub(super) async fn take_back(live: &mut LiveSession, count: usize) -> Result<String, String> {
+    let found = live.exchanges()?.into_iter().nth(count.saturating_sub(1));
+    let (seq, text) = found.ok_or("there is nothing to take back")?;
+    live.begun()?.rewind(seq).await.map_err(|error| error.to_string())?;
     Ok(text)
 }

@@ -181,3 +181,28 @@ async fn e39_notes_that_wait_sources_and_trust_are_a_persons_commands() {
     }
     assert_eq!(memory.entries(Target::Memory).unwrap(), ["tea at five (from news.example)"]);
 }
+
+#[tokio::test]
+async fn what_was_said_is_taken_back_as_far_as_somebody_wants_and_not_by_a_slip() {
+    let says = ["one", "two", "three"].map(Act::say);
+    let world = World::new(Scripted::new(says));
+    let session = world.begun().await;
+    for message in ["second", "third"] {
+        let mut watch = Watch::of(&session);
+        session.submit(message.into(), WhenBusy::Queue).await.unwrap();
+        watch.until("the end of the turn", is_turn_end).await;
+    }
+    let said = async || session.recent(20).await.unwrap().len();
+    for (line, answer, left) in [
+        ("/undo", "`/undo now` removes the last exchange, from here on: third", 6),
+        ("/undo 2", "`/undo 2 now` removes the last 2 exchanges, from here on: second", 6),
+        ("/undo 7 now", "there is nothing to take back", 6),
+        ("/undo soon", "`soon` is not a number of exchanges", 6),
+        ("/undo 2 now", "Removed the last 2 exchanges: second", 2),
+        ("/undo now", "Removed the last exchange: begin", 0),
+    ] {
+        let outcome = session.command(line).await.unwrap();
+        assert!(text(&outcome.pages).contains(answer), "{line}: {outcome:?}");
+        assert_eq!(said().await, left, "{line}");
+    }
+}

@@ -74,6 +74,10 @@ const VERBS: &[Verb] = &[
     verb("ha_call_service", "Calling", "Called", "service"),
 ];
 
+/// A command that is left to run is told apart from one that has run.
+const BEGINS_JOB: &str = "Starting in the background:";
+const BEGAN_JOB: &str = "Started in the background:";
+
 /// A call in words: the verb while it runs, the verb when it is done, and what it is about. A tool
 /// without a sentence of its own has its name for a verb.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,6 +97,10 @@ pub(super) fn of(tool: &str, arguments: &str) -> Sentence {
         return Sentence { doing: tool.clone(), did: tool.clone(), tool, about };
     };
     let parsed = serde_json::from_str::<Value>(arguments).unwrap_or_default();
+    if tool == "terminal" && parsed.get("background") == Some(&Value::Bool(true)) {
+        let about = summary::arguments(arguments);
+        return Sentence { doing: BEGINS_JOB.to_owned(), did: BEGAN_JOB.to_owned(), tool, about };
+    }
     let said = |name: &str| parsed.get(name).map(summary::told).filter(|text| !text.is_empty());
     let about = match verb.about {
         "" => String::new(),
@@ -121,6 +129,17 @@ mod tests {
                 "Searched for fn main in src",
             ),
             ("search_files", r#"{"pattern":"fn main"}"#, "Searched for fn main"),
+            (
+                "terminal",
+                r#"{"command":"make watch","background":true}"#,
+                "Started in the background: make watch",
+            ),
+            ("delegate_task", r#"{"goal":"look around"}"#, "Delegated: look around"),
+            (
+                "delegate_task",
+                r#"{"tasks":[{"goal":"one"},{"goal":"two"},{"goal":"three"}]}"#,
+                "Delegated: one and 2 more",
+            ),
             ("todo", r#"{"todos":[]}"#, "Updated the task list"),
             ("read_file", r#"{"path":"a.txt"}"#, "Read a.txt"),
             ("web_extract", r#"{"urls":["a","b"]}"#, "Read a and 1 more"),

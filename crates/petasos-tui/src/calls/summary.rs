@@ -16,6 +16,7 @@ const TELLING: &[&str] = &[
     "url",
     "urls",
     "goal",
+    "tasks",
     "question",
     "session_id",
     "name",
@@ -84,6 +85,7 @@ fn found(key: &str, value: &Value) -> String {
     match value {
         Value::Array(all) if key == "matches" && all.len() == 1 => "1 match".to_owned(),
         Value::Array(all) if key == "matches" => format!("{} matches", all.len()),
+        Value::String(status) if status == "dispatched" => "runs in the background".to_owned(),
         value => said(value),
     }
 }
@@ -99,7 +101,7 @@ fn says(value: &Value) -> bool {
 fn said(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Array(all) => match all.first() {
+        Value::Array(all) => match all.first().map(|first| first.get("goal").unwrap_or(first)) {
             Some(Value::String(first)) if all.len() == 1 => first.clone(),
             Some(Value::String(first)) => format!("{first} and {} more", all.len() - 1),
             _ if all.len() == 1 => "1 entry".to_owned(),
@@ -173,6 +175,7 @@ mod tests {
             (r#"{"status":"ok"}"#, "ok"),
             (r#"{"matches":[{"line":1}]}"#, "1 match"),
             (r#"{"matches":[]}"#, "0 matches"),
+            (r#"{"status":"dispatched"}"#, "runs in the background"),
             ("plain text", "plain text"),
             ("", ""),
         ] {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use parking_lot::Mutex;
 use petasos_contract::Settings;
@@ -44,8 +45,13 @@ impl Chat {
         let raw = if look.live { Some(Raw::hold()?) } else { None };
         let flag = |key: &str| settings.get(key).and_then(serde_json::Value::as_bool);
         let status = Arc::new(Mutex::new(String::new()));
+        let is_vi = Arc::new(AtomicBool::new(flag("display.vi_mode").unwrap_or_default()));
         let input = if look.live {
-            let own = (Arc::clone(&skin), Arc::clone(&status));
+            let own = Own {
+                skin: Arc::clone(&skin),
+                status: Arc::clone(&status),
+                is_vi: Arc::clone(&is_vi),
+            };
             Input::composer(composed(&session, &settings, own, (history, pasted)))
         } else {
             Input::lines()
@@ -81,6 +87,7 @@ impl Chat {
             pictures,
             ears,
             skin,
+            is_vi,
             raw,
         };
         chat.markdown(&greeting);
@@ -129,11 +136,18 @@ impl Chat {
     }
 }
 
+/// What the chat and its composer both look at.
+struct Own {
+    skin: Arc<Mutex<Skin>>,
+    status: Arc<Mutex<String>>,
+    is_vi: Arc<AtomicBool>,
+}
+
 /// What the composer offers here.
 fn composed(
     session: &Session,
     settings: &Settings,
-    (skin, status): (Arc<Mutex<Skin>>, Arc<Mutex<String>>),
+    Own { skin, status, is_vi }: Own,
     (history, pasted): (Option<PathBuf>, PathBuf),
 ) -> ComposerOptions {
     let offered = |info: CommandInfo| Offered {
@@ -148,6 +162,7 @@ fn composed(
         workspace: settings.workspace().to_path_buf(),
         commands: commands.into_iter().map(offered).collect(),
         skin,
+        is_vi,
         pasted,
         fold_pastes_above: folded
             .and_then(|lines| usize::try_from(lines).ok())

@@ -206,8 +206,9 @@ impl Chat {
                 String::new()
             };
             let sandbox = self.settings.text("terminal.sandbox").unwrap_or("off");
+            let s = if end.requests == 1 { "" } else { "s" };
             self.note(&format!(
-                "{} requests · {} tokens in, {} out{cost} · sandbox {sandbox}",
+                "{} request{s} · {} tokens in, {} out{cost} · sandbox {sandbox}",
                 end.requests,
                 end.usage.prompt(),
                 end.usage.output

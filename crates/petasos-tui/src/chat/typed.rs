@@ -84,6 +84,12 @@ impl Chat {
         Box::pin(async move { Done::Offers(title, session.offers(kind).await) })
     }
 
+    /// Whether a command that throws something away asks first.
+    pub(crate) fn asks_before_loss(&self) -> bool {
+        let asks = self.settings.get("approvals.destructive_slash_confirm");
+        asks.and_then(serde_json::Value::as_bool).unwrap_or(true)
+    }
+
     fn offered(&mut self, title: &str, offers: Result<Vec<Offer>, String>) {
         match offers {
             Ok(offers) if offers.is_empty() => {

@@ -214,7 +214,11 @@ impl Chat {
         let sign = if self.question.is_some() { "? " } else { "❯ " };
         let menu = self.question.as_ref().and_then(|asking| asking.menu.as_ref());
         if let Some(menu) = menu.filter(|_| text.is_empty()) {
-            return menu.rows(Instant::now());
+            let mut rows = menu.rows(Instant::now());
+            if let Some(asking) = &self.question {
+                rows.extend(self.view.behind(&asking.question.call, columns));
+            }
+            return rows;
         }
         let mut rows = Vec::new();
         for (at, part) in shown.split('\n').enumerate() {

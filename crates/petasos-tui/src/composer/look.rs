@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use reedline::{Color, PromptEditMode, PromptHistorySearch};
+use reedline::{Color, PromptEditMode, PromptHistorySearch, PromptViMode};
 
 use crate::line::Colour;
 use crate::skin::Skin;
@@ -35,8 +35,14 @@ impl reedline::Prompt for Prompt {
         Cow::Borrowed("")
     }
 
-    fn render_prompt_indicator(&self, _: PromptEditMode) -> Cow<'_, str> {
-        Cow::Borrowed(sign(self.skin.lock().is_styled()))
+    /// Letters that are commands are told apart from letters that are typed.
+    fn render_prompt_indicator(&self, mode: PromptEditMode) -> Cow<'_, str> {
+        let styled = self.skin.lock().is_styled();
+        Cow::Borrowed(match mode {
+            PromptEditMode::Vi(PromptViMode::Normal | PromptViMode::Visual) if styled => "❮ ",
+            PromptEditMode::Vi(PromptViMode::Normal | PromptViMode::Visual) => ": ",
+            _ => sign(styled),
+        })
     }
 
     fn render_prompt_multiline_indicator(&self) -> Cow<'_, str> {

@@ -3,10 +3,11 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::event::Event;
 use parking_lot::Mutex;
-use reedline::{EditCommand, EditMode, PromptEditMode, ReedlineEvent, ReedlineRawEvent};
+use reedline::{EditCommand, EditMode, Emacs, PromptEditMode, ReedlineEvent, ReedlineRawEvent, Vi};
 
 use super::PASTE;
 
@@ -94,13 +95,21 @@ fn dropped(text: &str) -> Option<PathBuf> {
     (is_plain && PICTURES.contains(&ending.as_str()) && path.is_file()).then(|| path.to_owned())
 }
 
-/// An edit mode that folds large pastes.
-pub(super) struct Folding<M> {
-    pub(super) inner: M,
+/// An edit mode that folds large pastes, with the keys that the person wants.
+pub(super) struct Folding {
+    pub(super) emacs: Emacs,
+    pub(super) vi: Vi,
+    pub(super) is_vi: Arc<AtomicBool>,
     pub(super) pastes: Pastes,
 }
 
-impl<M: EditMode> EditMode for Folding<M> {
+impl Folding {
+    fn inner(&mut self) -> &mut dyn EditMode {
+        if self.is_vi.load(Ordering::Acquire) { &mut self.vi } else { &mut self.emacs }
+    }
+}
+
+impl EditMode for Folding {
     fn parse_event(&mut self, event: ReedlineRawEvent) -> ReedlineEvent {
         let event = Event::from(event);
         if let Event::Paste(text) = &event {
@@ -114,13 +123,17 @@ impl<M: EditMode> EditMode for Folding<M> {
             }
         }
         match ReedlineRawEvent::try_from(event) {
-            Ok(event) => self.inner.parse_event(event),
+            Ok(event) => self.inner().parse_event(event),
             Err(()) => ReedlineEvent::None,
         }
     }
 
     fn edit_mode(&self) -> PromptEditMode {
-        self.inner.edit_mode()
+        if self.is_vi.load(Ordering::Acquire) {
+            self.vi.edit_mode()
+        } else {
+            self.emacs.edit_mode()
+        }
     }
 }
 
