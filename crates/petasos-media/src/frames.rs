@@ -124,7 +124,7 @@ async fn run(
     })?;
     let mut line = vec![shown(&program)?.to_owned()];
     line.extend(argv.iter().map(|word| (*word).to_owned()));
-    let job = Job { name, argv: line, stdin: Vec::new(), within: PATIENCE };
+    let job = Job { name, argv: programs::bounded(line), stdin: Vec::new(), within: PATIENCE };
     programs::run(job, processes, cx).await.map_err(|error| match error.kind {
         "upstream" => MediaError { kind: "bad_argument", ..error },
         _ => error,

@@ -24,6 +24,15 @@ pub(crate) fn find(settings: &Settings, name: &str) -> Option<PathBuf> {
     named.into_iter().find(|path| path.is_file())
 }
 
+/// What a decoder of other people's files may have, in KiB: several frames of the largest film.
+const DECODER_KIB: u32 = 3 << 20;
+
+/// A decoder that cannot eat the machine, where the system counts memory.
+pub(crate) fn bounded(argv: Vec<String>) -> Vec<String> {
+    let line = format!("ulimit -v {DECODER_KIB} 2>/dev/null; exec \"$@\"");
+    ["/bin/sh", "-c", &line, "sh"].map(str::to_owned).into_iter().chain(argv).collect()
+}
+
 /// What a program is given.
 #[derive(Debug)]
 pub(crate) struct Job<'a> {

@@ -101,7 +101,7 @@ pub(crate) async fn as_voice(
         "-1",
         &to,
     ];
-    let argv = argv.map(str::to_owned).to_vec();
+    let argv = programs::bounded(argv.map(str::to_owned).to_vec());
     let job = Job { name: "ffmpeg", argv, stdin: Vec::new(), within: CONVERSION };
     match programs::run(job, processes, cx).await {
         Ok(_) if about(&output).1 => {
@@ -109,9 +109,19 @@ pub(crate) async fn as_voice(
             std::fs::remove_file(&path).unwrap_or_default();
             Ok((output, None))
         }
-        Ok(_) => Ok((path, Some("ffmpeg made no Opus: sent as a file".to_owned()))),
-        Err(error) if error.kind == "cancelled" => Err(error),
-        Err(error) => Ok((path, Some(format!("sent as a file: {error}")))),
+        ended => {
+            // There may be none.
+            std::fs::remove_file(&output).unwrap_or_default();
+            let why = match ended {
+                Ok(_) => "ffmpeg made no Opus".to_owned(),
+                Err(error) if error.kind == "cancelled" => {
+                    std::fs::remove_file(&path).unwrap_or_default();
+                    return Err(error);
+                }
+                Err(error) => error.to_string(),
+            };
+            Ok((path, Some(format!("sent as a file: {why}"))))
+        }
     }
 }
 
@@ -150,7 +160,7 @@ pub(crate) async fn for_recogniser(
         "pcm_s16le",
         &to,
     ];
-    let argv = argv.map(str::to_owned).to_vec();
+    let argv = programs::bounded(argv.map(str::to_owned).to_vec());
     let job = Job { name: "ffmpeg", argv, stdin: Vec::new(), within: CONVERSION };
     let made = programs::run(job, processes, cx).await;
     let made = made.and_then(|_| patience.check(about(&output).0));

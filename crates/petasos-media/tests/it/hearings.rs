@@ -12,7 +12,7 @@ use crate::desk::{Desk, Double};
 const KEY: &str = "sk-ears-0123456789abcdef";
 
 /// Half a second of silence.
-fn wave() -> Vec<u8> {
+pub(crate) fn wave() -> Vec<u8> {
     let mut bytes = b"RIFF\xa4\x3e\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x80\x3e\0\0\0\x7d\0\0\x02\0\x10\0data\x80\x3e\0\0".to_vec();
     bytes.extend([0; 16_000]);
     bytes

@@ -2,8 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot set up fails it")]
 
+mod cancels;
 mod desk;
 mod filmers;
+mod films;
 mod hearings;
 mod hostile;
 mod painters;
