@@ -34,7 +34,7 @@ pub use self::report::{Report, Tokens, Trace};
 use self::revive::{Seated, Unheard};
 use crate::agent::{Agent, Outcome, TurnEnd, TurnError};
 use crate::budget::number;
-use crate::engine::{AgentTask, Choice, Engine};
+use crate::engine::{AgentTask, Choice, Engine, Sampling};
 use crate::moments;
 use crate::seat::LoopSeat;
 
@@ -228,6 +228,7 @@ impl Delegation {
             effort: configured("delegation.reasoning_effort")
                 .and_then(|word| Choice::effort_named(&word))
                 .or(self.parent.effort),
+            sampling: Sampling::default(),
             selection: self.selection(),
             requests_max: None,
             system_prompt: Some(system),

@@ -103,6 +103,15 @@ impl std::fmt::Debug for Engine {
     }
 }
 
+/// How replies are written, where whoever asks says so.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Sampling {
+    /// The most tokens of a reply, which is taken as it is then: nobody lets the model go on.
+    pub max_tokens: Option<u32>,
+    /// How freely words are chosen.
+    pub temperature: Option<f32>,
+}
+
 /// What one agent chooses.
 #[derive(Debug, Clone)]
 pub struct Choice {
@@ -120,6 +129,8 @@ pub struct Choice {
     pub provider: Option<String>,
     /// How much thinking is asked for; the configured or the provider's own amount when absent.
     pub effort: Option<Effort>,
+    /// How replies are written; as configured, else up to the provider.
+    pub sampling: Sampling,
     /// How many requests a turn may make; the configured number when absent.
     pub requests_max: Option<u32>,
     /// The model's window in tokens; configured, known or usual when absent.
@@ -154,6 +165,7 @@ impl Choice {
             model: None,
             provider: None,
             effort: None,
+            sampling: Sampling::default(),
             requests_max: None,
             window: None,
             phase: Phase::Work,

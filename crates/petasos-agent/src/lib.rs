@@ -56,7 +56,7 @@ pub mod validate;
 pub mod watch;
 
 pub use agent::{Agent, Outcome, TurnEnd, TurnError, row_added};
-pub use engine::{Asker, Choice, Engine, Question};
+pub use engine::{Asker, Choice, Engine, Question, Sampling};
 pub use loop_tools::LOOP_TOOLS;
 pub use prompt::context_files;
 pub use scripted::{Act, Scripted};

@@ -210,8 +210,11 @@ impl Agent {
             Err(error) => return self.recover(turn, error).await,
         };
         let spent = self.account(turn, &reply);
-        let verdict = turn.patience.judge(&reply);
         turn.cut_off = reply.finish == Finish::Length && reply.broken.is_none();
+        let short = self.choice.sampling.max_tokens.is_some() && turn.cut_off;
+        let text = !reply.message.text().is_empty() && reply.message.tool_calls.is_empty();
+        // Whoever wants a short reply wants it as it is.
+        let verdict = if short && text { Verdict::Take } else { turn.patience.judge(&reply) };
         turn.nudge = None;
         if let Some(why) = &reply.broken {
             let next = if verdict == Verdict::Broken { "giving up" } else { "asking it to go on" };

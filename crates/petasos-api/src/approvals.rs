@@ -1,5 +1,7 @@
 //! Answers to what runs ask: consent, and words.
 
+use std::collections::BTreeMap;
+
 use http::StatusCode;
 use petasos_contract::approval::Scope;
 use petasos_session::{AnswerError, Answerer, Question, QuestionKind, QuestionReply};
@@ -177,14 +179,20 @@ pub(crate) fn answer(mut call: Call) -> Handled {
 /// Open requests for approval with their runs, of those that this key may answer.
 async fn pending(call: &Call) -> Result<Vec<(Question, String)>, ApiError> {
     let everything = call.caller.may(ApiScope::Admin);
-    let runs = call.server.runs.all();
-    let own = runs.iter().filter(|run| everything || run.facts.owner == call.caller.name);
+    let here = call.server.runs.all();
+    let here = here.iter().map(|it| &it.facts).map(|it| (&it.id, &it.session, &it.owner));
+    // Those of other processes on this home, too.
+    let stored = call.server.runs.store().open_runs(0).await?;
+    let stored = stored.iter().map(|it| (&it.id, &it.session, &it.owner));
+    let runs: BTreeMap<_, _> = stored.chain(here).map(|it| (it.0, (it.1, it.2))).collect();
     let mut found = Vec::new();
-    for run in own {
+    for (run, (session, _)) in
+        runs.into_iter().filter(|(_, (_, owner))| everything || **owner == call.caller.name)
+    {
         let questions = call.server.conversations.sessions.questions();
-        let open = questions.open(Some(&run.facts.session)).await?;
+        let open = questions.open(Some(session)).await?;
         let open = open.into_iter().filter(is_approval);
-        found.extend(open.map(|question| (question, run.facts.id.clone())));
+        found.extend(open.map(|question| (question, run.clone())));
     }
     Ok(found)
 }

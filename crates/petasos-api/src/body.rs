@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, StatusCode, header};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -16,12 +16,15 @@ pub(crate) const BODY_MAX: usize = 10_000_000;
 const BODY_TIME: Duration = Duration::from_mins(1);
 
 /// Reads it whole.
-pub(crate) async fn read(body: Incoming, most: usize) -> Result<Vec<u8>, ApiError> {
+pub(crate) async fn read<B>(body: B, most: usize) -> Result<Vec<u8>, ApiError>
+where
+    B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+{
     let too_large = || {
         let message = format!("the body has more than {most} bytes");
         ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
     };
-    let declared = hyper::body::Body::size_hint(&body).exact();
+    let declared = body.size_hint().exact();
     if declared.is_some_and(|bytes| bytes > most as u64) {
         return Err(too_large());
     }
@@ -59,4 +62,36 @@ pub(crate) fn shaped<T: DeserializeOwned>(value: Value) -> Result<T, ApiError> {
     serde_json::from_value(value).map_err(|error| {
         ApiError::bad("invalid_request", format!("the body does not fit: {error}"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use bytes::Bytes;
+    use futures::stream::{self, StreamExt as _};
+    use http_body_util::StreamBody;
+    use hyper::body::Frame;
+
+    use super::*;
+
+    /// A body whose second half comes so much later.
+    fn after(pause: Duration) -> impl Body<Data = Bytes, Error = Infallible> {
+        let piece = |text: &'static str| Ok(Frame::data(Bytes::from_static(text.as_bytes())));
+        let late = stream::once(async move {
+            tokio::time::sleep(pause).await;
+            piece("}")
+        });
+        StreamBody::new(stream::iter([piece("{")]).chain(late).boxed())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn s110_a_body_may_take_a_minute_and_no_longer() {
+        let whole = read(after(Duration::from_secs(59)), 10).await.unwrap();
+        assert_eq!(whole, b"{}");
+        let slow = read(after(Duration::from_secs(61)), 10).await.unwrap_err();
+        assert_eq!((slow.status, &*slow.code), (StatusCode::REQUEST_TIMEOUT, "body_timeout"));
+        let large = read(after(Duration::ZERO), 1).await.unwrap_err();
+        assert_eq!(large.code, "body_too_large");
+    }
 }

@@ -4,6 +4,7 @@
 use http::StatusCode;
 use petasos_contract::BoxFuture;
 use petasos_contract::model::Effort;
+use petasos_session::Sampling;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -11,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::answer::{self, data, named};
 use crate::body;
 use crate::content::said;
-use crate::conversation::{PLATFORM, Request};
+use crate::conversation::{Conversations, PLATFORM, Request};
 use crate::error::{ApiError, ErrorFrame};
 use crate::host::Wish;
 use crate::keys::Caller;
@@ -21,6 +22,10 @@ use crate::run::{Read, Run, RunEvent, RunReader, Spent};
 use crate::server::{Call, Inner};
 use crate::stream::{Frames, early, frames};
 use crate::turns::{Asked, Manner};
+
+/// What limits the length of a reply, and what makes it free: handed to the model.
+const LENGTHS: [&str; 3] = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
+const WARMTH: &str = "temperature";
 
 /// A request for a turn.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -74,6 +79,7 @@ pub(crate) fn create(mut call: Call) -> Handled {
         let streams = is_set(request.stream.as_ref(), "stream")?;
         let usage = request.stream_options.as_ref().is_some_and(|it| it.include_usage);
         let ignored = dropped(&request.rest, &server)?;
+        let sampling = sampling(&request.rest)?;
         let route = routed(&server, &request.model)?;
         let said = said(&request.messages, "messages")?;
         let wanted = Request {
@@ -82,7 +88,7 @@ pub(crate) fn create(mut call: Call) -> Handled {
             instructions: said.instructions.clone(),
             input: said.input,
             effort: effort(request.reasoning_effort.as_deref(), "reasoning_effort")?,
-            wish: wish(&caller, route, said.instructions),
+            wish: Wish { sampling, ..wish(&caller, &manner, route, said.instructions) },
             attended: false,
         };
         let model = named_model(&server, &request.model);
@@ -101,9 +107,34 @@ pub(crate) fn create(mut call: Call) -> Handled {
 }
 
 /// What a conversation of this key chooses.
-pub(crate) fn wish(caller: &Caller, route: ModelRoute, instructions: Option<String>) -> Wish {
+pub(crate) fn wish(
+    caller: &Caller,
+    manner: &Manner,
+    route: ModelRoute,
+    instructions: Option<String>,
+) -> Wish {
     let (toolsets, sandbox) = (caller.toolsets.clone(), caller.sandbox.clone());
-    Wish { platform: PLATFORM, toolsets, sandbox, route, instructions, ..Wish::default() }
+    let memory = manner.memory.clone().map(|key| Conversations::memory(&caller.name, key));
+    Wish { platform: PLATFORM, toolsets, sandbox, route, instructions, memory, ..Wish::default() }
+}
+
+/// How the reply is to be written, under the names of both interfaces.
+pub(crate) fn sampling(rest: &Map<String, Value>) -> Result<Sampling, ApiError> {
+    let mut sampling = Sampling::default();
+    for (key, value) in rest.iter().filter(|(_, value)| !value.is_null()) {
+        if LENGTHS.contains(&key.as_str()) {
+            let most = value.as_u64().and_then(|most| u32::try_from(most).ok());
+            let most = most.filter(|most| *most > 0);
+            let wrong = || ApiError::field("max_tokens", format!("`{key}` is a number of tokens"));
+            sampling.max_tokens = Some(most.ok_or_else(wrong)?);
+        }
+        if key == WARMTH {
+            let warm = f32::deserialize(value).ok().filter(|warm| (0.0..=2.0).contains(warm));
+            let wrong = || ApiError::field(WARMTH, format!("`{WARMTH}` is a number from 0 to 2"));
+            sampling.temperature = Some(warm.ok_or_else(wrong)?);
+        }
+    }
+    Ok(sampling)
 }
 
 /// The route of a model's name.
@@ -160,6 +191,7 @@ pub(crate) fn dropped(rest: &Map<String, Value>, server: &Inner) -> Result<Vec<S
                     return Err(ApiError::unsupported("tools", message));
                 }
             }
+            key if LENGTHS.contains(&key) || key == WARMTH => continue,
             "n" if value == &json!(1) => continue,
             "n" => return Err(ApiError::unsupported("n", "there is one answer")),
             "logprobs" | "top_logprobs" => {

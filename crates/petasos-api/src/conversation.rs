@@ -71,6 +71,11 @@ impl Conversations {
         Address::chat(PLATFORM, caller)
     }
 
+    /// Whose notes those are that a key gives a name.
+    pub(crate) fn memory(caller: &str, key: String) -> Address {
+        Address { user: Some(key.into()), ..Self::owner(caller) }
+    }
+
     /// A session of this key.
     pub(crate) async fn head(&self, id: &str, caller: &Caller) -> Result<SessionHead, ApiError> {
         let missing = || ApiError::not_found("session_not_found", format!("no session `{id}`"));
@@ -129,8 +134,11 @@ impl Conversations {
         let address = Arc::new(Self::owner(&caller.name));
         let (attended, sandbox) = (request.attended, caller.sandbox.clone());
         self.host.reached(&id, Reached { address, attended, sandbox });
-        let begin = Begin::Resume { session: id, choice: Box::new(choice) };
-        Ok((self.sessions.open(begin).await?, input))
+        let begin = Begin::Resume { session: id, choice: Box::new(choice.clone()) };
+        let session = self.sessions.open(begin).await?;
+        // One that was open already answers as this request wants it, too.
+        session.wish(choice);
+        Ok((session, input))
     }
 
     /// A new session with what was said before.
@@ -201,12 +209,13 @@ impl Conversations {
         if open.is_ok_and(|open| open.is_empty()) {
             return None;
         }
-        let Held { toolsets, sandbox } = Held::kept(&row.about);
+        let Held { toolsets, sandbox, memory } = Held::kept(&row.about);
         let choice = self.host.wished(&Wish {
             platform: PLATFORM,
             may_ask: true,
             toolsets,
             sandbox: sandbox.clone(),
+            memory: memory.map(|key| Self::memory(&row.owner, key)),
             ..Wish::default()
         });
         let address = Arc::new(Self::owner(&row.owner));

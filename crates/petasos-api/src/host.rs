@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use petasos_contract::delivery::Deliveries;
 use petasos_contract::{Address, BoxFuture, SessionId};
-use petasos_session::Choice;
+use petasos_session::{Choice, Sampling};
 use serde_json::{Map, Value};
 
 use crate::options::ModelRoute;
@@ -27,6 +27,10 @@ pub struct Wish {
     pub may_ask: bool,
     /// How commands are confined, where the key says so.
     pub sandbox: Option<String>,
+    /// Whose notes it reads and writes; the home's own when absent.
+    pub memory: Option<Address>,
+    /// How replies are written.
+    pub sampling: Sampling,
 }
 
 /// Where a conversation over HTTP is reached.

@@ -333,6 +333,7 @@ impl Pump {
                 );
                 return self.failed(&error);
             }
+            Outcome::Replied if end.cut_off => "length",
             Outcome::Replied => "stop",
             Outcome::OutOfBudget => "length",
             Outcome::Refused => "content_filter",

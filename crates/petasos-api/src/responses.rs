@@ -13,10 +13,11 @@ use serde_json::{Map, Value, json};
 
 use crate::answer;
 use crate::body;
-use crate::chat::{dropped, effort, is_set, named_model, routed, wish};
+use crate::chat::{dropped, effort, is_set, named_model, routed, sampling, wish};
 use crate::content::{Said, content, said};
 use crate::conversation::{From, Request, checked_name};
 use crate::error::ApiError;
+use crate::host::Wish;
 use crate::keys::Caller;
 use crate::routes::Handled;
 use crate::run::{Read, Run, RunEvent};
@@ -89,7 +90,10 @@ pub(crate) fn create(mut call: Call) -> Handled {
             instructions: told.clone(),
             input,
             effort: effort(reasoning, "reasoning.effort")?,
-            wish: wish(&caller, route, told),
+            wish: Wish {
+                sampling: sampling(&request.rest)?,
+                ..wish(&caller, &manner, route, told)
+            },
             attended: false,
         };
         let model = named_model(&server, &request.model);
@@ -214,14 +218,14 @@ impl Told {
             "error": null,
             "incomplete_details": null,
             "instructions": request.instructions,
-            "max_output_tokens": null,
+            "max_output_tokens": request.rest.get("max_output_tokens"),
             "model": run.facts.model,
             "parallel_tool_calls": true,
             "previous_response_id": request.previous_response_id,
             "conversation": { "id": run.facts.session.as_str() },
             "reasoning": { "effort": effort, "summary": null },
             "store": stored,
-            "temperature": null,
+            "temperature": request.rest.get("temperature"),
             "text": { "format": { "type": "text" } },
             "tool_choice": "auto",
             "tools": [],

@@ -10,6 +10,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use petasos_contract::SessionId;
 use petasos_contract::delivery::Destination;
+use petasos_contract::wait::Owned;
 use petasos_session::{Question, Session};
 use petasos_store::ApiStore;
 use serde::{Deserialize, Serialize};
@@ -76,12 +77,15 @@ pub(crate) struct Held {
     /// How commands are confined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sandbox: Option<String>,
+    /// The name of its notes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) memory: Option<String>,
 }
 
 impl Held {
     /// What this key holds them to.
-    pub(crate) fn of(caller: &Caller) -> Self {
-        Self { toolsets: caller.toolsets.clone(), sandbox: caller.sandbox.clone() }
+    pub(crate) fn of(caller: &Caller, memory: Option<String>) -> Self {
+        Self { toolsets: caller.toolsets.clone(), sandbox: caller.sandbox.clone(), memory }
     }
 
     /// What was kept of it with a run.
@@ -220,6 +224,9 @@ impl Run {
             (log.next, log.stored) = (number + 1, number);
             log.events.push_back((number, event));
         }
+        log.trim(self.facts.kept);
+        drop(log);
+        self.changed.notify_waiters();
     }
 
     /// Its answer, once there is one.
@@ -252,7 +259,8 @@ impl Run {
     pub(crate) fn read(self: &Arc<Self>, after: i64, store: Arc<dyn ApiStore>) -> RunReader {
         self.log.lock().readers += 1;
         let catching = VecDeque::new();
-        RunReader { run: Arc::clone(self), cursor: after, store, catching, live: false }
+        let run = Arc::clone(self);
+        RunReader { run, cursor: after, store, catching, live: false, following: None }
     }
 }
 
@@ -288,9 +296,17 @@ pub(crate) struct RunReader {
     catching: VecDeque<(i64, Arc<RunEvent>)>,
     /// Whether it has caught up once.
     live: bool,
+    /// What fills the log of a run that another process works on.
+    following: Option<Owned<()>>,
 }
 
 impl RunReader {
+    /// Reads a run whose log this task fills.
+    pub(crate) fn followed_by(mut self, following: Owned<()>) -> Self {
+        self.following = Some(following);
+        self
+    }
+
     pub(crate) fn run(&self) -> &Arc<Run> {
         &self.run
     }

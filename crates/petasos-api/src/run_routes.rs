@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::answer;
 use crate::body;
-use crate::chat::{dropped, effort, named_model, routed, wish};
+use crate::chat::{dropped, effort, named_model, routed, sampling, wish};
 use crate::content::{content, said};
 use crate::conversation::{From, Request, checked_name};
 use crate::error::ApiError;
@@ -67,7 +67,7 @@ pub(crate) struct RunView {
 pub(crate) fn wanted(
     request: &RunRequest,
     from: From,
-    caller: &Caller,
+    (caller, manner): (&Caller, &Manner),
     server: &Inner,
 ) -> Result<(Request, Vec<String>), ApiError> {
     let ignored = dropped(&request.rest, server)?;
@@ -93,7 +93,8 @@ pub(crate) fn wanted(
         effort: effort(request.reasoning_effort.as_deref(), "reasoning_effort")?,
         wish: Wish {
             may_ask: caller.may(ApiScope::Approvals),
-            ..wish(caller, route, instructions)
+            sampling: sampling(&request.rest)?,
+            ..wish(caller, manner, route, instructions)
         },
         attended: true,
     };
@@ -108,7 +109,7 @@ pub(crate) fn create(mut call: Call) -> Handled {
         let request: RunRequest = body::shaped(value.clone())?;
         let named = request.session_id.as_deref().map(|id| checked_name(id, "session_id"));
         let from = named.transpose()?.map_or_else(|| manner.from(), From::Named);
-        let (wanted, ignored) = wanted(&request, from, &caller, &server)?;
+        let (wanted, ignored) = wanted(&request, from, (&caller, &manner), &server)?;
         let model = named_model(&server, &request.model);
         let asked = Asked { endpoint: "runs", body: value, model, own: true };
         let reader = server.begin(&caller, &manner, asked, wanted).await?;
@@ -149,8 +150,8 @@ pub(crate) fn one(call: Call) -> Handled {
             Found::Live(run) => view(&run),
             Found::Ended(row) if row.ended_ms.is_none() => stored_view(&row),
             Found::Ended(row) => {
-                let run = call.server.runs.readable(&row.id, &row.owner).await?;
-                view(&*run.ok_or_else(|| missing(&row.id))?)
+                let reader = call.server.runs.reader(&row.id, &row.owner, 0).await?;
+                view(reader.ok_or_else(|| missing(&row.id))?.run())
             }
         };
         Ok(answer::json(StatusCode::OK, &view))
@@ -178,6 +179,10 @@ pub(crate) fn stop(call: Call) -> Handled {
                 run.stop(Stop::Asked);
                 Ok(answer::json(StatusCode::OK, &view(&run)))
             }
+            Found::Ended(row) if row.ended_ms.is_none() => {
+                let message = "another process works on this run: stop it there";
+                Err(ApiError::conflict("run_elsewhere", message))
+            }
             Found::Ended(row) => Ok(answer::json(StatusCode::OK, &stored_view(&row))),
         }
     })
@@ -194,10 +199,9 @@ pub(crate) fn events(call: Call) -> Handled {
                 .parse()
                 .map_err(|_| ApiError::field("Last-Event-ID", "it must be the id of an event"))?,
         };
-        let run = call.server.runs.readable(id, &call.caller.name).await?;
-        let run = run.ok_or_else(|| missing(id))?;
-        let reader = run.read(after, Arc::clone(call.server.runs.store()));
-        let told = RunFrames { run: run.facts.id.clone() };
+        let reader = call.server.runs.reader(id, &call.caller.name, after).await?;
+        let reader = reader.ok_or_else(|| missing(id))?;
+        let told = RunFrames { run: reader.run().facts.id.clone() };
         Ok(answer::events(frames(reader, Early::new(), told)))
     })
 }

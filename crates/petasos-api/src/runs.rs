@@ -19,7 +19,9 @@ use crate::error::ApiError;
 use crate::host::ApiHost;
 use crate::outgoing::Outgoing;
 use crate::pump::Pump;
-use crate::run::{AFTER_DEATH, Held, Life, Run, RunEvent, RunFacts, RunStatus, Spent, stored};
+use crate::run::{
+    AFTER_DEATH, Held, Life, Run, RunEvent, RunFacts, RunReader, RunStatus, Spent, stored,
+};
 
 /// A run is kept for so long after its end.
 const KEPT: Duration = Duration::from_hours(1);
@@ -257,25 +259,33 @@ impl Runs {
         Ok(row.map(Found::Ended))
     }
 
-    /// A run that can be read from its beginning, live or not.
-    pub(crate) async fn readable(
+    /// Somebody who reads a run behind this number, live or not.
+    pub(crate) async fn reader(
         &self,
         id: &str,
         owner: &str,
-    ) -> Result<Option<Arc<Run>>, ApiError> {
-        match self.find(id, owner).await? {
-            None => Ok(None),
-            Some(Found::Live(run)) => Ok(Some(run)),
+        after: i64,
+    ) -> Result<Option<RunReader>, ApiError> {
+        let read = |run: &Arc<Run>| run.read(after, Arc::clone(&self.store));
+        Ok(match self.find(id, owner).await? {
+            None => None,
+            Some(Found::Live(run)) => Some(read(&run)),
             // It begins in this moment, or another process has it.
-            Some(Found::Ended(row)) if row.ended_ms.is_none() => Ok(None),
-            Some(Found::Ended(row)) => Ok(Some(self.replayed(row).await?)),
-        }
+            Some(Found::Ended(row)) if row.ended_ms.is_none() => {
+                let run = Run::new(facts(&row), 1);
+                let filled = follow(Arc::downgrade(&run), Arc::clone(&self.store));
+                Some(read(&run).followed_by(Owned::start(filled)))
+            }
+            Some(Found::Ended(row)) => Some(read(&self.replayed(row).await?)),
+        })
     }
 
     async fn replayed(&self, row: RunRow) -> Result<Arc<Run>, ApiError> {
         let run = Run::new(facts(&row), 1);
         let events = self.store.run_events(&row.id, 0).await?;
         run.replay(events.into_iter().filter_map(stored));
+        // Events of another version may say nothing to us; nobody waits for more of them.
+        run.push(interrupted());
         Ok(run)
     }
 
@@ -307,11 +317,7 @@ impl Runs {
                 let events = session.events(Replay::Turn);
                 self.watch(&run, session, events, None);
             } else {
-                run.push(RunEvent::Cancelled {
-                    output: String::new(),
-                    usage: Spent::default(),
-                    status: RunStatus::Interrupted,
-                });
+                run.push(interrupted());
                 keep(&*self.store, &run).await;
             }
         }
@@ -325,6 +331,31 @@ impl Runs {
         if let Err(error) = done {
             tracing::warn!(%error, "old runs are not forgotten yet");
         }
+    }
+}
+
+/// The end of a run that nobody works on any more.
+fn interrupted() -> RunEvent {
+    let (output, usage) = (String::new(), Spent::default());
+    RunEvent::Cancelled { output, usage, status: RunStatus::Interrupted }
+}
+
+/// Fills the log of a run that another process works on, as it stores it.
+async fn follow(run: Weak<Run>, store: Arc<dyn ApiStore>) {
+    let mut last = 0;
+    while let Some(run) = run.upgrade() {
+        match store.run_events(&run.facts.id, last).await {
+            Ok(events) => {
+                last = events.last().map_or(last, |(number, _)| *number);
+                run.replay(events.into_iter().filter_map(stored));
+            }
+            Err(error) => tracing::debug!(%error, run = run.facts.id, "not read yet"),
+        }
+        if run.status().is_over() {
+            return;
+        }
+        drop(run);
+        tokio::time::sleep(STORED_EVERY).await;
     }
 }
 

@@ -273,7 +273,8 @@ async fn begun(call: &mut Call) -> Result<(RunReader, Manner, Vec<String>), ApiE
     let request: RunRequest = body::shaped(value.clone())?;
     let id = head(call).await?.id;
     let manner = Manner::read(&call.parts.headers)?;
-    let (mut wanted, ignored) = wanted(&request, From::Named(id), &call.caller, &call.server)?;
+    let by = (&call.caller, &manner);
+    let (mut wanted, ignored) = wanted(&request, From::Named(id), by, &call.server)?;
     wanted.attended = false;
     let model = named_model(&call.server, "");
     let asked = Asked { endpoint: "sessions.chat", body: value, model, own: false };

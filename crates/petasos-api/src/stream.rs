@@ -108,3 +108,103 @@ impl<F: Frames> Going<F> {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures::StreamExt as _;
+    use petasos_contract::SessionId;
+    use petasos_sqlite::{OpenOptions, Store};
+    use petasos_store::{ApiStore, RunRow};
+    use serde_json::json;
+
+    use super::*;
+    use crate::run::{Held, LAG_MAX, Life, Run, RunFacts, RunStatus};
+    use crate::run_routes::RunFrames;
+
+    const ID: &str = "run_1";
+
+    fn facts() -> RunFacts {
+        RunFacts {
+            id: ID.to_owned(),
+            owner: "una".to_owned(),
+            session: SessionId::new("s"),
+            created_ms: 1,
+            model: "petasos".to_owned(),
+            life: Life::OnItsOwn,
+            kept: true,
+            deadline: None,
+            held: Held::default(),
+            to: None,
+        }
+    }
+
+    /// A run in a store of its own.
+    async fn stage() -> (tempfile::TempDir, Arc<dyn ApiStore>, Arc<Run>) {
+        let folder = tempfile::TempDir::new().unwrap();
+        let store = Store::open(&OpenOptions::new(folder.path().join("petasos.db"))).unwrap();
+        let store: Arc<dyn ApiStore> = Arc::new(store);
+        let RunFacts { id, owner, session, created_ms, .. } = facts();
+        let (status, about) = (RunStatus::Running.as_str().to_owned(), json!({}));
+        let row = RunRow { id, owner, session, status, about, created_ms, ended_ms: None };
+        store.put_run(row).await.unwrap();
+        (folder, store, Run::new(facts(), 1))
+    }
+
+    async fn keep(run: &Run, store: &dyn ApiStore) {
+        let (events, status) = run.take_unstored();
+        let last = events.last().unwrap().0;
+        store.add_run_events(ID, events, status.as_str(), None).await.unwrap();
+        run.stored_until(last);
+    }
+
+    fn told(run: &Arc<Run>, after: i64, store: &Arc<dyn ApiStore>) -> impl Stream<Item = String> {
+        let reader = run.read(after, Arc::clone(store));
+        frames(reader, Early::new(), RunFrames { run: ID.to_owned() })
+    }
+
+    fn number(frame: &str) -> i64 {
+        frame.lines().find_map(|line| line.strip_prefix("id: ")?.parse().ok()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn s107_a_reader_that_lags_is_cut_off_and_goes_on_by_the_number() {
+        let (_folder, store, run) = stage().await;
+        let word = |number: usize| RunEvent::Text { delta: format!("word{number} ") };
+        run.push(word(0));
+        let mut slow = Box::pin(told(&run, 0, &store));
+        let first = slow.next().await.unwrap();
+        // It has seen everything, and does not come back for a long time.
+        assert!(futures::poll!(slow.next()).is_pending());
+        for number in 1..=LAG_MAX + 10 {
+            run.push(word(number));
+        }
+        keep(&run, &*store).await;
+        let cut = slow.next().await.unwrap();
+        assert!(cut.starts_with("event: lagged\n"), "{cut}");
+        assert_eq!(slow.next().await, None, "the stream ends");
+        run.push(RunEvent::Completed {
+            output: "all".to_owned(),
+            usage: crate::run::Spent::default(),
+            finish_reason: "stop".to_owned(),
+        });
+        keep(&run, &*store).await;
+        let rest: Vec<String> = told(&run, number(&first), &store).collect().await;
+        let numbers: Vec<i64> = rest.iter().map(|frame| number(frame)).collect();
+        let wanted: Vec<i64> = (2..).take(LAG_MAX + 11).collect();
+        assert_eq!(numbers, wanted, "nothing is missing and nothing comes twice");
+        assert!(rest.last().unwrap().contains("run.completed"));
+    }
+
+    #[tokio::test]
+    async fn a_silent_stream_is_kept_open_after_fifteen_seconds() {
+        let (_folder, store, run) = stage().await;
+        tokio::time::pause();
+        let mut stream = Box::pin(told(&run, 0, &store));
+        let asked = Instant::now();
+        assert_eq!(stream.next().await.as_deref(), Some(": keepalive\n\n"));
+        let waited = asked.elapsed();
+        assert!((15..16).contains(&waited.as_secs()), "{waited:?}");
+        run.push(RunEvent::Text { delta: "here".to_owned() });
+        assert!(stream.next().await.unwrap().contains("here"));
+    }
+}

@@ -90,10 +90,8 @@ impl Manner {
     pub(crate) fn mark(&self, answer: Answer, run: &Run, ignored: &[String]) -> Answer {
         let mut answer = with_header(answer, SESSION, run.facts.session.as_str());
         answer = with_header(answer, "x-petasos-run-id", &run.facts.id);
-        let mut ignored = ignored.to_vec();
         if let Some(memory) = &self.memory {
             answer = with_header(answer, MEMORY, memory);
-            ignored.push("X-Hermes-Session-Key".to_owned());
         }
         if ignored.is_empty() {
             return answer;
@@ -171,7 +169,7 @@ impl Inner {
             life: if alone { Life::OnItsOwn } else { Life::WhileRead },
             kept: asked.own || manner.once.is_some(),
             deadline: None,
-            held: Held::of(caller),
+            held: Held::of(caller, manner.memory.clone()),
             to: None,
         };
         let busy = if manner.queue { WhenBusy::Queue } else { WhenBusy::Refuse };
@@ -196,8 +194,8 @@ impl Inner {
     async fn joined(&self, run: &str, caller: &Caller) -> Result<RunReader, ApiError> {
         let until = Instant::now() + BEGINNING;
         while Instant::now() < until {
-            if let Some(run) = self.runs.readable(run, &caller.name).await? {
-                return Ok(run.read(0, Arc::clone(self.runs.store())));
+            if let Some(reader) = self.runs.reader(run, &caller.name, 0).await? {
+                return Ok(reader);
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }

@@ -214,6 +214,8 @@ impl WebhookServer {
 struct Delivery {
     id: String,
     once: String,
+    /// The same under any name, where the name is not signed.
+    bytes: Option<String>,
 }
 
 fn refused(status: StatusCode, code: &'static str, message: &str) -> ApiError {
@@ -273,8 +275,9 @@ impl Inner {
         let body = hashed(&route.name, &raw);
         let id = own.clone().unwrap_or_else(|| body.clone());
         // GitHub signs the body alone: under another id it is the same delivery all the same.
-        let once = own.filter(|_| signed.scheme != "github").unwrap_or(body);
-        let delivery = Delivery { id, once };
+        let once = own.filter(|_| signed.scheme != "github").unwrap_or_else(|| body.clone());
+        let bytes = signed.at.map(|at| format!("{at}.{body}"));
+        let delivery = Delivery { id, once, bytes };
         let Some(payload) = self.scripted(&route, payload).await? else {
             return Ok(told(
                 StatusCode::OK,
@@ -331,7 +334,7 @@ fn signed(
     raw: &[u8],
 ) -> Result<signature::Signed, ApiError> {
     if route.takes == Takes::All {
-        return Ok(signature::Signed { scheme: "none", delivery: None });
+        return Ok(signature::Signed { scheme: "none", delivery: None, at: None });
     }
     let (now, old) = (now_ms() / 1000, route.takes == Takes::SignedOnce);
     signature::check(headers, raw, &route.secrets, now, old).map_err(|why| {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use petasos_contract::BoxFuture;
@@ -92,13 +93,15 @@ pub trait CronHost: Send + Sync {
     /// The rules of these names that do not exist, or that nobody can allow.
     fn unknown_rules(&self, names: &[String]) -> Vec<String>;
 
-    /// Puts a text that was sent into the conversation that is held there, between two turns of
-    /// it. The mark tells it from every other, so that it is put there once.
+    /// Puts a text that is sent into the conversation that is held there, between two turns of
+    /// it; a running one is waited for so long. The mark tells it from every other, so that it is
+    /// put there once.
     fn attach<'a>(
         &'a self,
         to: &'a Destination,
         text: &'a str,
         mark: &'a str,
+        patience: Duration,
     ) -> BoxFuture<'a, Result<(), String>>;
 
     /// A run is over, and stored.

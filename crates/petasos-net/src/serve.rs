@@ -1,5 +1,6 @@
-//! Serving HTTP/1.1 to whoever connects: so many connections, a deadline for each head, an end for
-//! those who do not read what they asked for, and an end for all when the program says so.
+//! Serving HTTP/1.1 to whoever connects: so many connections, a deadline for each head, a longer one
+//! between two requests, an end for those who do not read what they asked for, and an end for all
+//! when the program says so.
 //!
 //! Where all places are taken, whoever has waited longest without asking for anything makes room:
 //! connections that only sit there keep nobody out.
@@ -34,8 +35,10 @@ pub struct ServeLimits {
     /// So many connections are served at once; the next ones wait, unless one that asks for nothing
     /// can make room.
     pub connections: usize,
-    /// How long the head of a request may take.
+    /// How long the head of a request may take, and the first one to come at all.
     pub head: Duration,
+    /// How long a connection may stay without a further request.
+    pub idle: Duration,
     /// The largest head, in bytes.
     pub head_bytes: usize,
     /// How long a client may leave what was sent to it unread.
@@ -49,6 +52,7 @@ impl Default for ServeLimits {
         Self {
             connections: 512,
             head: Duration::from_secs(10),
+            idle: Duration::from_mins(2),
             head_bytes: 16 * 1024,
             unread: Duration::from_mins(1),
             farewell: Duration::ZERO,
@@ -120,6 +124,7 @@ async fn connection<H, F, B>(
     }
     let left = seat.left.clone();
     let _seated = Seated::new(seat.clone());
+    let io = TokioIo::new(Impatient::new(stream, limits, seat.clone()));
     let answer = service_fn(move |request| {
         let (answered, busy) = (handle(request, peer), seat.busy());
         async move {
@@ -128,10 +133,9 @@ async fn connection<H, F, B>(
             Ok::<_, Infallible>(answer)
         }
     });
-    let io = TokioIo::new(Impatient { stream, unread: limits.unread, since: None });
     let served = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(limits.head)
+        .header_read_timeout(limits.idle)
         .max_buf_size(limits.head_bytes.max(8192))
         .serve_connection(io, answer);
     let mut served = std::pin::pin!(served);
@@ -187,6 +191,11 @@ impl Seat {
         let number = self.idle.count.fetch_add(1, Ordering::Relaxed) + 1;
         self.idle.waiting.lock().insert(number, self.left.clone());
         self.at.store(number, Ordering::Release);
+    }
+
+    /// Its number among those that wait; zero while it asks for something.
+    fn number(&self) -> u64 {
+        self.at.load(Ordering::Acquire)
     }
 
     fn stir(&self) {
@@ -251,14 +260,50 @@ impl Drop for Seated {
     }
 }
 
-/// A connection that fails when its other side does not read for too long.
+/// A connection that fails when its other side does not read for too long, or does not end a head
+/// that it began.
 struct Impatient {
     stream: TcpStream,
-    unread: Duration,
+    limits: ServeLimits,
+    seat: Seat,
+    /// Since when nothing is read there.
     since: Option<Pin<Box<Sleep>>>,
+    /// When the head must be there, and for which wait of the seat.
+    head: Option<(u64, Pin<Box<Sleep>>)>,
 }
 
 impl Impatient {
+    /// Somebody who connects has something to say.
+    fn new(stream: TcpStream, limits: ServeLimits, seat: Seat) -> Self {
+        let head = (seat.number(), Box::pin(tokio::time::sleep(limits.head)));
+        Self { stream, limits, seat, since: None, head: Some(head) }
+    }
+
+    /// Fails when a head that has begun is not there in time.
+    fn read(
+        &mut self,
+        cx: &mut Context<'_>,
+        read: Poll<io::Result<()>>,
+        bytes: usize,
+    ) -> Poll<io::Result<()>> {
+        let wait = self.seat.number();
+        self.head.take_if(|(of, _)| *of != wait);
+        // While a request is answered there is no head to wait for.
+        if wait == 0 {
+            return read;
+        }
+        if read.is_ready() {
+            let due = Instant::now() + self.limits.head;
+            if bytes > 0 {
+                self.head.get_or_insert_with(|| (wait, Box::pin(tokio::time::sleep_until(due))));
+            }
+            return read;
+        }
+        let Some((_, due)) = &mut self.head else { return Poll::Pending };
+        ready!(due.as_mut().poll(cx));
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the head does not end")))
+    }
+
     fn written<T>(
         &mut self,
         cx: &mut Context<'_>,
@@ -268,7 +313,7 @@ impl Impatient {
             self.since = None;
             return wrote;
         }
-        let due = Instant::now() + self.unread;
+        let due = Instant::now() + self.limits.unread;
         let waits = self.since.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due)));
         ready!(waits.as_mut().poll(cx));
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the other side does not read")))
@@ -281,7 +326,10 @@ impl AsyncRead for Impatient {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        let bytes = buffer.filled().len() - before;
+        self.read(cx, read, bytes)
     }
 }
 

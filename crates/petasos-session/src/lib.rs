@@ -58,6 +58,6 @@ pub use shell::Ran;
 pub use state::{EndReason, SessionState};
 
 pub use petasos_agent::embedded;
-pub use petasos_agent::engine::{Choice, Engine};
+pub use petasos_agent::engine::{Choice, Engine, Sampling};
 pub use petasos_agent::memory::notes_of;
 pub use petasos_agent::{Closing, INTERRUPTED, Input, Outcome, TurnEnd, TurnError};

@@ -19,7 +19,9 @@ use petasos_gateway::{Gateway, GatewayHost, Hearing};
 use petasos_media::transcribing::{self, Patience};
 use petasos_redact::Redactor;
 use petasos_runtime::toolsets::choose;
-use petasos_session::{Choice, ModelChoice, Refreshed, Services, SessionLimits, Topic};
+use petasos_session::{
+    Choice, ModelChoice, Refreshed, Services, SessionLimits, Topic, notes_of,
+};
 use serde_json::{Map, Value, json};
 
 use crate::halt;
@@ -164,6 +166,8 @@ impl ApiHost for ChatProgram {
         choice.model.clone_from(&wish.route.model);
         choice.provider.clone_from(&wish.route.provider);
         choice.addition.clone_from(&wish.instructions);
+        choice.notes = wish.memory.as_ref().map(notes_of);
+        choice.sampling = wish.sampling;
         choice
     }
 

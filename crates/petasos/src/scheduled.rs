@@ -7,6 +7,7 @@ mod guard;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use petasos_config::Inputs;
@@ -325,10 +326,12 @@ impl CronHost for Scheduled {
         to: &'a Destination,
         text: &'a str,
         mark: &'a str,
+        patience: Duration,
     ) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
             let store = self.store.open().map_err(|error| error.to_string())?;
-            attach::attach(&store, to, text, mark).await.map_err(|error| error.to_string())
+            let attached = attach::attach(&store, to, (text, mark), patience);
+            attached.await.map_err(|error| error.to_string())
         })
     }
 

@@ -106,8 +106,39 @@ impl Inner {
         Ok((!ignore).then_some(made))
     }
 
+    /// Whether the same bytes came before under another name.
+    async fn is_caught(&self, route: &WebhookRoute, delivery: &Delivery) -> Result<bool, ApiError> {
+        let (Some(bytes), now) = (&delivery.bytes, now_ms()) else { return Ok(false) };
+        let first = self.runs.store().first_delivery(&route.name, bytes, now, now - ms(SEEN));
+        Ok(!first.await?)
+    }
+
+    /// A delivery that came to nothing may come again.
+    async fn forget(&self, route: &WebhookRoute, delivery: &Delivery) -> Result<(), ApiError> {
+        for known in delivery.bytes.iter().chain([&delivery.once]) {
+            self.runs.store().forget_delivery(&route.name, known).await?;
+        }
+        Ok(())
+    }
+
     /// A message without a turn: answered when it has arrived.
     pub(super) async fn direct(
+        &self,
+        route: &WebhookRoute,
+        payload: &Value,
+        delivery: &Delivery,
+    ) -> Result<Answer, ApiError> {
+        if self.is_caught(route, delivery).await? {
+            return Ok(told(StatusCode::OK, "duplicate", &delivery.id, None));
+        }
+        let sent = self.sent(route, payload, delivery).await;
+        if sent.is_err() {
+            self.forget(route, delivery).await?;
+        }
+        sent
+    }
+
+    async fn sent(
         &self,
         route: &WebhookRoute,
         payload: &Value,
@@ -148,14 +179,16 @@ impl Inner {
         delivery: &Delivery,
     ) -> Result<Answer, ApiError> {
         let (store, now) = (self.runs.store(), now_ms());
-        if !store.first_delivery(&route.name, &delivery.once, now, now - ms(SEEN)).await? {
+        let caught = self.is_caught(route, delivery).await?;
+        if caught || !store.first_delivery(&route.name, &delivery.once, now, now - ms(SEEN)).await?
+        {
             return Ok(told(StatusCode::OK, "duplicate", &delivery.id, None));
         }
         match self.begin(route, payload, delivery).await {
             Ok(()) => Ok(told(StatusCode::ACCEPTED, "accepted", &delivery.id, None)),
             Err(error) => {
                 // The sender will try again, and must not be told that it was done.
-                store.forget_delivery(&route.name, &delivery.once).await?;
+                self.forget(route, delivery).await?;
                 Err(error)
             }
         }

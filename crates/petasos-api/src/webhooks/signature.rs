@@ -19,6 +19,9 @@ pub(crate) struct Signed {
     pub(crate) scheme: &'static str,
     /// The name that the sender gives this delivery.
     pub(crate) delivery: Option<String>,
+    /// What was signed together with the body, where that name was not: whoever caught a delivery
+    /// can give it another name, and not another time.
+    pub(crate) at: Option<String>,
 }
 
 /// Why a delivery is refused; told in the log, never to the sender.
@@ -112,7 +115,7 @@ impl Checked<'_> {
         let shown = shown.strip_prefix("sha256=").ok_or(Unsigned("no sha256= signature"))?;
         self.signed(self.body, &[hex(shown)?], false)?;
         let delivery = owned(self.headers, &["x-github-delivery"]);
-        Ok(Signed { scheme: "github", delivery })
+        Ok(Signed { scheme: "github", delivery, at: None })
     }
 
     fn gitlab(&self) -> Result<Signed, Unsigned> {
@@ -125,7 +128,7 @@ impl Checked<'_> {
             return Err(Unsigned("the token is wrong"));
         }
         let names = ["x-gitlab-event-uuid", "idempotency-key"];
-        Ok(Signed { scheme: "gitlab", delivery: owned(self.headers, &names) })
+        Ok(Signed { scheme: "gitlab", delivery: owned(self.headers, &names), at: None })
     }
 
     fn standard(&self, id: &str, timestamp: &str, shown: &str) -> Result<Signed, Unsigned> {
@@ -135,7 +138,7 @@ impl Checked<'_> {
         let signatures: Vec<Vec<u8>> =
             signatures.filter_map(|one| STANDARD.decode(one).ok()).collect();
         self.signed(&joined(&[id, at], b".", self.body), &signatures, true)?;
-        Ok(Signed { scheme: "standard", delivery: Some(id.to_owned()) })
+        Ok(Signed { scheme: "standard", delivery: Some(id.to_owned()), at: None })
     }
 
     fn stripe(&self) -> Result<Signed, Unsigned> {
@@ -150,7 +153,7 @@ impl Checked<'_> {
         self.fresh(at)?;
         let signatures: Vec<Vec<u8>> = field("v1").iter().filter_map(|it| hex(it).ok()).collect();
         self.signed(&joined(&[at], b".", self.body), &signatures, false)?;
-        Ok(Signed { scheme: "stripe", delivery: None })
+        Ok(Signed { scheme: "stripe", delivery: None, at: None })
     }
 
     fn slack(&self) -> Result<Signed, Unsigned> {
@@ -159,7 +162,7 @@ impl Checked<'_> {
         let shown = self.header("x-slack-signature")?;
         let shown = shown.strip_prefix("v0=").ok_or(Unsigned("no v0= signature"))?;
         self.signed(&joined(&["v0", at], b":", self.body), &[hex(shown)?], false)?;
-        Ok(Signed { scheme: "slack", delivery: self.delivery() })
+        Ok(Signed { scheme: "slack", delivery: self.delivery(), at: Some(at.to_owned()) })
     }
 
     fn generic_v2(&self) -> Result<Signed, Unsigned> {
@@ -167,7 +170,7 @@ impl Checked<'_> {
         self.fresh(at)?;
         let shown = hex(self.header("x-webhook-signature-v2")?)?;
         self.signed(&joined(&[at], b".", self.body), &[shown], false)?;
-        Ok(Signed { scheme: "v2", delivery: self.delivery() })
+        Ok(Signed { scheme: "v2", delivery: self.delivery(), at: Some(at.to_owned()) })
     }
 
     fn generic_v1(&self) -> Result<Signed, Unsigned> {
@@ -176,7 +179,7 @@ impl Checked<'_> {
         self.signed(self.body, &[shown], false)?;
         // Without a time in the signature only a name tells a replay from a delivery.
         let delivery = self.delivery().ok_or(Unsigned("a V1 delivery needs X-Webhook-Id"))?;
-        Ok(Signed { scheme: "v1", delivery: Some(delivery) })
+        Ok(Signed { scheme: "v1", delivery: Some(delivery), at: None })
     }
 }
 

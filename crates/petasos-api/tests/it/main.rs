@@ -11,4 +11,5 @@ mod sdk;
 mod sessions;
 mod webhooks;
 mod wire;
+mod wishes;
 mod world;

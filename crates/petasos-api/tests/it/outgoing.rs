@@ -96,6 +96,32 @@ async fn s118_a_turn_is_told_signed_again_later_and_in_the_end_given_up() {
     assert_eq!(world.store.deliveries(&[DeliveryState::Sent], 9).await.unwrap().len(), 1);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn s118_the_tries_come_in_their_order_and_what_is_given_up_is_listed() {
+    let (url, arrived) = receiver(&[500; 8]);
+    let world = World::with(Scripted::new([Act::say("hello")]), out(&url)).await;
+    let outgoing = world.outgoing.clone().unwrap();
+    turned(&world).await;
+    let (mut now, minute) = (2_000_000_000_000, 60_000);
+    let hour = 60 * minute;
+    assert_eq!(outgoing.send_due(now).await.unwrap(), 1);
+    for pause in [5_000, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 24 * hour] {
+        assert_eq!(outgoing.send_due(now + pause - 1).await.unwrap(), 0, "not before {pause}");
+        assert!(world.store.deliveries(&[DeliveryState::Dead], 9).await.unwrap().is_empty());
+        now += pause;
+        assert_eq!(outgoing.send_due(now).await.unwrap(), 1, "after {pause}");
+    }
+    let ids = (0..8).map(|_| {
+        let (headers, _) = arrived.recv_timeout(PATIENCE).unwrap();
+        headers.into_iter().find(|it| it.0 == "webhook-id").unwrap().1
+    });
+    let ids: std::collections::BTreeSet<String> = ids.collect();
+    assert_eq!(ids.len(), 1, "one delivery, known by its name");
+    let dead = world.store.deliveries(&[DeliveryState::Dead], 9).await.unwrap();
+    assert_eq!((dead.len(), dead[0].error.as_str()), (1, "answered 500"));
+    assert_eq!(outgoing.send_due(now + 48 * hour).await.unwrap(), 0, "it is over");
+}
+
 #[expect(clippy::disallowed_methods, reason = "tests start the library that they test with")]
 #[tokio::test(flavor = "multi_thread")]
 async fn s118_the_library_of_standard_webhooks_accepts_what_is_sent_and_nothing_else() {

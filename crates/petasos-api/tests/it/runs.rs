@@ -188,3 +188,107 @@ async fn s110_more_runs_than_may_are_refused() {
     world.until("/ready", |ready| ready["runs"] == 1).await;
     begun(&world, &body).await;
 }
+
+#[tokio::test]
+async fn s107_a_run_is_kept_for_an_hour_after_its_end_also_over_a_restart() {
+    let world = World::new(Scripted::default().otherwise(|_, _| Act::say("kept"))).await;
+    let now = i64::try_from(
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis(),
+    );
+    let (now, minute) = (now.unwrap(), 60_000);
+    let young = now - 58 * minute;
+    for (id, ended) in [("run_new", young), ("run_odd", young), ("run_old", now - 61 * minute)] {
+        let row = petasos_store::RunRow {
+            id: id.to_owned(),
+            owner: "default".to_owned(),
+            session: petasos_contract::SessionId::new("s"),
+            status: "completed".to_owned(),
+            about: json!({}),
+            created_ms: ended - minute,
+            ended_ms: None,
+        };
+        world.store.put_run(row).await.unwrap();
+        let usage = json!({ "input_tokens": 1, "output_tokens": 1, "total_tokens": 2,
+            "cached_tokens": 0, "reasoning_tokens": 0 });
+        let mut end = json!({ "event": "run.completed", "output": id, "usage": usage,
+            "finish_reason": "stop" });
+        if id == "run_odd" {
+            end["event"] = json!("run.of_another_version");
+        }
+        world.store.add_run_events(id, vec![(1, end)], "completed", Some(ended)).await.unwrap();
+    }
+    let folder = world.end().await;
+    let world = World::at(&folder, Scripted::default(), json!({})).await;
+    let until = std::time::Instant::now() + crate::world::PATIENCE;
+    while world.get("/v1/runs/run_old").await.status != 404 {
+        assert!(std::time::Instant::now() < until, "it is not forgotten");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    let kept = world.get("/v1/runs/run_new").await;
+    assert_eq!(kept.status, 200, "{kept:?}");
+    let events = world.get("/v1/runs/run_new/events").await;
+    assert_eq!(names(&events.events()), ["run.completed"], "{}", events.body);
+    let odd = world.get("/v1/runs/run_odd/events").await;
+    assert_eq!(names(&odd.events()), ["run.cancelled"], "nobody waits for more: {}", odd.body);
+}
+
+/// A run that waits for consent, with whoever reads it.
+async fn waiting(world: &World) -> (String, crate::world::Wire) {
+    let run = begun(world, &json!({ "input": "go" })).await;
+    let mut wire = world.open(Ask::get(&format!("/v1/runs/{run}/events"))).await;
+    let wire = tokio::task::spawn_blocking(move || {
+        wire.until("approval.request");
+        wire
+    });
+    let wire = wire.await.unwrap();
+    world.until(&format!("/v1/runs/{run}"), |view| view["status"] == "waiting_for_approval").await;
+    (run, wire)
+}
+
+fn asks_late() -> Act {
+    Act::After(std::time::Duration::from_millis(300), Box::new(Act::call("todo", "{}")))
+}
+
+#[tokio::test]
+async fn s108_a_bare_answer_counts_only_while_one_request_is_open() {
+    use petasos_store::{NewQuestion, QuestionId, QuestionStore as _};
+    let world = World::new(Scripted::new([asks_late(), Act::say("done")])).await;
+    let (run, _wire) = waiting(&world).await;
+    // Another call of the same conversation asks as well, as those of two processes do.
+    let first = world.store.open(None).await.unwrap().remove(0).asked;
+    let (call, id) = ("another".into(), QuestionId::new("another-question"));
+    let second = NewQuestion { id: id.clone(), call, ..first.clone() };
+    world.store.ask(second).await.unwrap();
+    let path = format!("/v1/runs/{run}/approval");
+    let bare = json!({ "choice": "once" });
+    assert_eq!(world.post(&path, &bare).await.error(), (409, "approval_ambiguous".to_owned()));
+    let listed = world.get("/v1/approvals").await.json();
+    assert_eq!(listed["data"].as_array().map(Vec::len), Some(2), "{listed}");
+    let named = json!({ "choice": "deny", "approval_id": id.as_str(), "comment": "not now" });
+    let told = world.post(&path, &named).await;
+    assert_eq!((told.status, &told.json()["decided"]), (200, &json!([id.as_str()])), "{told:?}");
+    let told = world.post(&path, &bare).await;
+    assert_eq!((told.status, &told.json()["decided"]), (200, &json!([first.id.as_str()])));
+    world.until(&format!("/v1/runs/{run}"), |view| view["status"] == "completed").await;
+}
+
+#[tokio::test]
+async fn a_run_of_another_process_is_read_and_answered_and_not_pretended_to_be_stopped() {
+    let world = World::new(Scripted::new([asks_late(), Act::say("went on")])).await;
+    let (run, _wire) = waiting(&world).await;
+    let folder = std::sync::Arc::clone(world.folder());
+    let other = World::at(&folder, Scripted::default(), json!({})).await;
+    let mut wire = other.open(Ask::get(&format!("/v1/runs/{run}/events"))).await;
+    assert_eq!(wire.status, 200);
+    let read = tokio::task::spawn_blocking(move || (wire.until("approval.request"), wire));
+    let (_, mut wire) = read.await.unwrap();
+    let stopped = other.post(&format!("/v1/runs/{run}/stop"), &json!({})).await;
+    assert_eq!(stopped.error(), (409, "run_elsewhere".to_owned()));
+    let listed = other.get("/v1/approvals").await.json();
+    assert_eq!(listed["data"][0]["run_id"], run.as_str(), "{listed}");
+    let path = format!("/v1/runs/{run}/approval");
+    assert_eq!(other.post(&path, &json!({ "choice": "once" })).await.status, 200);
+    let rest = tokio::task::spawn_blocking(move || wire.until("run.completed")).await.unwrap();
+    assert!(rest.contains("went on"), "{rest}");
+    assert!(other.model.asked().is_empty(), "its turn is worked on where it was begun");
+}

@@ -133,6 +133,42 @@ async fn a_captured_delivery_is_not_done_again_under_another_id() {
     assert_eq!(answer, "accepted", "another event");
 }
 
+/// A delivery whose time is signed and whose name is not.
+fn timed(delivery: &str, at: i64, body: &Value) -> Ask {
+    let text = body.to_string();
+    let tag =
+        sign(&Key::new(HMAC_SHA256, SIGNED_WITH.as_bytes()), format!("{at}.{text}").as_bytes());
+    let hex = tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
+    let ask = Ask::new("POST", "/webhooks/ci", text.into_bytes())
+        .without("Authorization")
+        .with("X-Webhook-Signature-V2", &hex)
+        .with("X-Webhook-Timestamp", &at.to_string())
+        .with("X-Webhook-Event", "pull_request");
+    if delivery.is_empty() { ask } else { ask.with("X-Webhook-Id", delivery) }
+}
+
+#[tokio::test]
+async fn s114_what_was_caught_is_not_done_again_under_a_name_that_nobody_signed() {
+    let world = World::new(Scripted::default().otherwise(|_, _| Act::say("seen"))).await;
+    let (at, _serving) = world.webhooks(routes()).await;
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let now = i64::try_from(since.as_secs()).unwrap();
+    for (delivery, time, title, wanted) in [
+        ("one", now, "x", "accepted"),
+        ("two", now, "x", "duplicate"),
+        ("", now, "x", "duplicate"),
+        // Its sender tries again later, under its name.
+        ("one", now + 1, "x", "duplicate"),
+        ("", now, "y", "accepted"),
+        ("three", now, "y", "duplicate"),
+        // The same words once more are another event where they have a name and a time.
+        ("four", now + 2, "x", "accepted"),
+    ] {
+        let (_, told, _) = sent(&world, at, timed(delivery, time, &opened(7, title))).await;
+        assert_eq!(told, wanted, "{delivery:?} {time} {title}");
+    }
+}
+
 #[test]
 fn routes_that_cannot_be_meant_do_not_start() {
     let home = TempDir::new().unwrap();

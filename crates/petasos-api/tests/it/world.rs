@@ -76,6 +76,7 @@ impl ApiHost for Around {
         wish.platform.clone_into(&mut choice.source);
         choice.model.clone_from(&wish.route.model);
         choice.addition.clone_from(&wish.instructions);
+        choice.sampling = wish.sampling;
         choice
     }
 
@@ -251,6 +252,11 @@ impl World {
         (server.address(), Owned::start(server.run(CancellationToken::new())))
     }
 
+    /// Its home.
+    pub(crate) fn folder(&self) -> &Arc<TempDir> {
+        self.folder.as_ref().unwrap()
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
@@ -320,9 +326,10 @@ fn sessions(store: &Arc<Store>, model: &Arc<Scripted>, around: &Arc<Around>) -> 
 pub(crate) fn settings(home: &Path, mut extra: Value) -> Arc<Settings> {
     extra["keys"] =
         json!([{ "name": "ben", "key_env": "BEN_KEY", "scopes": ["chat", "runs", "sessions"] }]);
-    let told = extra["webhooks_out"].take();
+    let (told, agent) = (extra["webhooks_out"].take(), extra["agent"].take());
     let values = json!({
         "platforms": { "api_server": { "extra": extra } }, "gateway": { "webhooks_out": told },
+        "agent": agent,
     });
     let variables = [("API_SERVER_KEY", KEY), ("BEN_KEY", OTHER), ("OUT_SECRET", SIGNED_WITH)];
     with(home, values, &variables)

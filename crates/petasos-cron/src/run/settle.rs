@@ -20,6 +20,8 @@ use crate::{reply, targets, view};
 const FOLDED: i64 = 86_400_000;
 /// So far back failures are counted.
 const LOOKED_AT: u32 = 100;
+/// How long the running turn of a chat is waited for before its conversation gets to know a reply.
+const TURN_WAIT: Duration = Duration::from_mins(15);
 /// How long a delivery is waited for where no gateway sends it.
 const SEND_WAIT: Duration = Duration::from_secs(20);
 
@@ -130,7 +132,34 @@ impl Runs {
         if wish == DeliveryWish::Queued {
             self.address(job, row, &body, &mut ended).await;
         }
+        // Whoever answers at once is understood: where nothing runs in the chat, its conversation
+        // knows the reply before it is sent.
+        if self.attaches(job) {
+            for (number, delivery) in ended.deliveries.iter().enumerate() {
+                let to = destination(delivery.lane.clone());
+                let early = (delivery.body.as_str(), number);
+                if let Err(why) = self.attach(&row.id, &to, early, Duration::ZERO).await {
+                    tracing::debug!(why, occurrence = row.id, "the conversation hears it later");
+                }
+            }
+        }
         ended
+    }
+
+    /// Whether the conversations of its targets get to know its replies.
+    fn attaches(&self, job: &Job) -> bool {
+        job.body.attach_to_session.unwrap_or(self.options().replies.attach)
+    }
+
+    async fn attach(
+        &self,
+        occurrence: &str,
+        to: &Destination,
+        (text, number): (&str, usize),
+        patience: Duration,
+    ) -> Result<(), String> {
+        let mark = format!("{}{number}", delivery_prefix(occurrence));
+        self.host().attach(to, text, &mark, patience).await
     }
 
     /// A job that must be looked at: it is told, always.
@@ -253,13 +282,12 @@ impl Runs {
         let shown = view::run(&row, &sent, &job.schedule.zone);
         self.host().finished(&job, shown).await;
         self.jobs.mirror().await;
-        if !job.body.attach_to_session.unwrap_or(self.options().replies.attach) {
+        if !self.attaches(&job) {
             return;
         }
         for (number, delivery) in sent.into_iter().enumerate() {
             let (to, text) = (destination(delivery.delivery.lane), delivery.delivery.body);
-            let mark = format!("{}{number}", delivery_prefix(occurrence));
-            if let Err(why) = self.host().attach(&to, &text, &mark).await {
+            if let Err(why) = self.attach(occurrence, &to, (&text, number), TURN_WAIT).await {
                 tracing::warn!(why, occurrence, "a conversation does not know what was sent");
             }
         }

@@ -73,6 +73,7 @@ impl CronHost for Quiet {
         _: &'a Destination,
         _: &'a str,
         _: &'a str,
+        _: std::time::Duration,
     ) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async { Err("there is no chat".to_owned()) })
     }
@@ -170,7 +171,7 @@ async fn e143_names_limits_providers_and_toolsets_are_looked_at() {
         assert_eq!(desk.ask("1", hello(&format!("job {number}"))).await["success"], json!(true));
     }
     let many = desk.ask("1", hello("one more")).await;
-    assert_eq!(many["error_type"], json!("limit"), "{many}");
+    assert_eq!(many["error_type"], json!("quota"), "{many}");
     assert_eq!(desk.ask("2", hello("another chat")).await["success"], json!(true));
     desk.world.clock.pass(86_401);
     assert_eq!(desk.ask("1", hello("tomorrow")).await["success"], json!(true));
@@ -182,5 +183,5 @@ async fn e144_a_scheduled_run_may_not_schedule() {
     let desk = Desk::new();
     let cx = desk.cx(Surface::Cron, "1");
     let refused = desk::answer(&desk.jobs, None, hello("More"), &cx).await;
-    assert_eq!((&refused["success"], &refused["error_type"]), (&json!(false), &json!("scope")));
+    assert_eq!((&refused["success"], &refused["error_type"]), (&json!(false), &json!("denied")));
 }

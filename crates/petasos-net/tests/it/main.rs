@@ -4,4 +4,5 @@
 
 mod redirects;
 mod scopes;
+mod serving;
 mod sites;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use petasos_api::{ApiServer, Outgoing, WebhookOptions, WebhookServer};
 use petasos_config::{Inputs, home};
 use petasos_contract::wait::Owned;
+use petasos_cron::Scheduler;
 use petasos_session::Sessions;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -29,6 +30,9 @@ const DRAIN: Duration = Duration::from_secs(20);
 pub(crate) struct Beside {
     sessions: Arc<Sessions>,
     outgoing: Arc<Outgoing>,
+    /// Runs of jobs that were asked for over HTTP; due ones are others' work.
+    scheduler: Arc<Scheduler>,
+    beats: Owned<()>,
     halt: Owned<()>,
 }
 
@@ -38,8 +42,9 @@ impl Beside {
         let stop = stop.clone();
         Owned::start(async move {
             told(self.outgoing, stop).await;
-            self.sessions.drain(Instant::now() + DRAIN).await;
-            drop(self.halt);
+            let turns = self.sessions.drain(Instant::now() + DRAIN);
+            tokio::join!(turns, self.scheduler.drain(DRAIN));
+            drop((self.beats, self.halt));
         })
     }
 }
@@ -124,6 +129,8 @@ impl Over<'_> {
             webhooks.add_profile(name, over.webhooks(options, Arc::clone(&outgoing))?).await;
         }
         let halt = halt::watch(host.settings().home(), &sessions);
-        Ok(Beside { sessions, outgoing, halt })
+        let scheduler = host.scheduled().scheduler("serve").map_err(said)?;
+        let beats = Owned::start(Arc::clone(&scheduler).beat());
+        Ok(Beside { sessions, outgoing, scheduler, beats, halt })
     }
 }

@@ -14,8 +14,6 @@ use petasos_store::{RouteStore as _, Row, SessionStore, StoreError, Stored};
 const ROUTES_MAX: u32 = 1000;
 /// In a group where everybody has a conversation of their own, so many of them get to know it.
 const SESSIONS_MAX: usize = 8;
-/// How long a running turn is waited for.
-const PATIENCE: Duration = Duration::from_mins(15);
 const LOOK: Duration = Duration::from_millis(250);
 /// About so many characters are a token.
 const TOKEN: usize = 4;
@@ -24,8 +22,8 @@ const TOKEN: usize = 4;
 pub(super) async fn attach(
     store: &Arc<Store>,
     to: &Destination,
-    text: &str,
-    mark: &str,
+    (text, mark): (&str, &str),
+    patience: Duration,
 ) -> Result<(), StoreError> {
     let routes = store.routes_of(&to.platform, ROUTES_MAX).await?;
     let here = routes.into_iter().filter(|route| {
@@ -33,7 +31,7 @@ pub(super) async fn attach(
         key.account == to.account && key.chat == to.chat && key.thread == to.thread
     });
     for route in here.take(SESSIONS_MAX) {
-        put(store, &route.session, text, mark).await?;
+        put(store, &route.session, (text, mark), patience).await?;
     }
     Ok(())
 }
@@ -41,10 +39,10 @@ pub(super) async fn attach(
 async fn put(
     store: &Arc<Store>,
     session: &SessionId,
-    text: &str,
-    mark: &str,
+    (text, mark): (&str, &str),
+    patience: Duration,
 ) -> Result<(), StoreError> {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + patience;
     let lease = loop {
         match store.claim(session, "what a job sent").await {
             Ok(lease) => break lease,

@@ -2,6 +2,7 @@
 //
 // drive.mjs URL KEY   (KEY may not answer approvals) prints how many checks passed as JSON; a failed one ends it.
 import { createRequire } from "node:module";
+import net from "node:net";
 const require = createRequire(process.env.NODE_MODULES + "/");
 const OpenAI = require("openai").default ?? require("openai");
 
@@ -28,6 +29,7 @@ const model = "petasos";
 
 const models = await client.models.list();
 check(models.data[0].id === model, "models");
+check((await client.models.retrieve(model)).id === model, "model");
 const whole = await client.chat.completions.create({ model, messages: messages("hello") });
 check(whole.choices[0].message.content === "Grüße, 1 messages", "chat");
 let text = "";
@@ -45,6 +47,26 @@ await raises(OpenAI.InternalServerError, () => client.chat.completions.create({ 
 await raises(OpenAI.APIError, async () => {
   for await (const _ of await client.chat.completions.create({ model, messages: messages("fail late"), stream: true }));
 });
+let many = "";
+for await (const chunk of await client.chat.completions.create({ model, messages: messages("many"), stream: true })) {
+  many += chunk.choices[0]?.delta?.content ?? "";
+}
+check(many === "wörter 🦀 ".repeat(1000), "a long stream");
+const parts = [
+  { type: "text", text: "hello" },
+  { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
+];
+const seen = await client.chat.completions.create({ model, messages: messages(parts) });
+check(seen.choices[0].finish_reason === "stop", "an image");
+const roles = [
+  { role: "system", content: "Be kind." },
+  { role: "developer", content: "Be brief." },
+  ...messages("a"),
+  { role: "assistant", content: "b" },
+  ...messages("c"),
+];
+const both = await client.chat.completions.create({ model, messages: roles });
+check(both.choices[0].message.content.includes("3 messages"), "roles");
 const first = await client.responses.create({ model, input: "hello" });
 check(first.output_text === "Grüße, 1 messages", "response");
 const second = await client.responses.create({ model, input: "more", previous_response_id: first.id });
@@ -76,4 +98,50 @@ const talk = (input) => client.responses.create({ model, input, conversation: "n
 check((await talk("a")).output_text.includes("1 messages") && (await talk("b")).output_text.includes("3 messages"), "a conversation");
 const { response: head } = await client.chat.completions.create({ model, messages: messages("hello") }).withResponse();
 check(head.headers.get("x-hermes-session-id").startsWith("api-"), "headers");
+await raises(OpenAI.APIError, () => client.get("/chat/completions"), "method_not_allowed");
+// More turns than may be at once.
+const busy = [];
+for (let number = 0; number < 10; number += 1) {
+  const one = { headers: { "X-Hermes-Session-Id": `node-${number}` } };
+  let stream;
+  const until = Date.now() + 20000;
+  // The turns that were left above may still be ending.
+  while (!stream) {
+    try {
+      stream = await client.chat.completions.create({ model, messages: messages("hang"), stream: true }, one);
+    } catch (error) {
+      if (!(error instanceof OpenAI.RateLimitError) || Date.now() > until) throw error;
+    }
+  }
+  busy.push(stream);
+}
+await raises(OpenAI.RateLimitError, () => client.chat.completions.create({ model, messages: messages("x") }, { maxRetries: 0 }), "too_many_runs");
+for (const stream of busy) stream.controller.abort();
+// Every byte of an answer in a packet of its own.
+const where = new URL(process.argv[2]);
+const proxy = net.createServer((near) => {
+  const far = net.connect(Number(where.port), where.hostname);
+  near.setNoDelay(true);
+  near.pipe(far);
+  far.on("data", (data) => {
+    for (const byte of data) near.write(Buffer.from([byte]));
+  });
+  far.on("end", () => near.end());
+  near.on("error", () => far.destroy());
+});
+await new Promise((done) => proxy.listen(0, "127.0.0.1", done));
+const apart = new OpenAI({ baseURL: `http://127.0.0.1:${proxy.address().port}${where.pathname}` });
+let bytes = "";
+const started = Date.now();
+while (!bytes) {
+  try {
+    for await (const chunk of await apart.chat.completions.create({ model, messages: messages("hello"), stream: true })) {
+      bytes += chunk.choices[0]?.delta?.content ?? "";
+    }
+  } catch (error) {
+    if (!(error instanceof OpenAI.RateLimitError) || Date.now() > started + 20000) throw error;
+  }
+}
+check(bytes === "Grüße, 1 messages", `every byte apart: ${bytes}`);
 console.log(JSON.stringify({ passed }));
+process.exit(0);

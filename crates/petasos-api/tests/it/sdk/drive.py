@@ -137,6 +137,8 @@ raises(openai.UnprocessableEntityError, lambda: say("other words", extra_headers
 raises(openai.BadRequestError, lambda: say("x", n=2), "unsupported_parameter")
 raises(openai.BadRequestError, lambda: say("x", tools=[{"type": "function", "function": {"name": "f"}}]), "unsupported_parameter")
 raises(openai.BadRequestError, lambda: say([{"type": "file", "file": {"file_id": "f"}}]), "unsupported_content_type")
+raises(openai.APIStatusError, lambda: say("x", extra_headers={"Content-Type": "text/plain"}), "unsupported_media_type")
+raises(openai.APIStatusError, lambda: client.get("/chat/completions", cast_to=object), "method_not_allowed")
 one_try = client.with_options(max_retries=0)
 
 
