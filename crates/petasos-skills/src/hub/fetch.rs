@@ -9,7 +9,7 @@ use petasos_contract::processes::{HelperSpec, Processes};
 use petasos_contract::{Settings, wait};
 use petasos_net::client::{Net, NetOptions};
 use petasos_net::proxy::Proxies;
-use petasos_net::{FilterProxy, Method, Reach, Request, SiteRules, checked_url};
+use petasos_net::{FilterProxy, Method, NetError, Reach, Request, SiteRules, checked_url};
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
 
@@ -93,20 +93,23 @@ impl Fetcher {
     }
 
     async fn download(&self, url: &str) -> Result<Vec<u8>, SkillError> {
-        let refused = |error: &dyn std::fmt::Display| {
-            SkillError::new("upstream", format!("`{url}` was not fetched: {error}"))
-        };
+        let told = |error: &dyn std::fmt::Display| format!("`{url}` was not fetched: {error}");
+        let refused = |error: NetError| SkillError::new(error.error_type(), told(&error));
         let address = checked_url(url)
             .map_err(|error| SkillError::new("blocked_address", error.to_string()))?;
         let net = Net::new(NetOptions::from_settings(&self.settings));
         let mut request = Request::new(Method::GET, address);
         request.reach = Reach::PublicOnly;
-        let reply = net.send(request).await.map_err(|error| refused(&error))?;
+        let reply = net.send(request).await.map_err(refused)?;
         if reply.status != 200 {
-            return Err(refused(&format!("status {}", reply.status)).with("status", reply.status));
+            let status = reply.status;
+            let kind = if status == 404 { "not_found" } else { "upstream" };
+            return Err(
+                SkillError::new(kind, told(&format!("status {status}"))).with("status", status)
+            );
         }
         let bytes = reply.bytes(DOWNLOAD_MAX, WEB_DEADLINE).await;
-        Ok(bytes.map_err(|error| refused(&error))?.to_vec())
+        Ok(bytes.map_err(refused)?.to_vec())
     }
 
     /// A commit is fetched into an empty repository and read as an archive: nothing is checked

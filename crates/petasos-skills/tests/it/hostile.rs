@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use petasos_skills::hub::{self, Decision, Fetcher, Source};
 use petasos_skills::scan::{Class, Verdict, scan};
+
+use crate::world::{World, write};
 
 type Row = (&'static str, Verdict, Class, &'static str, &'static str);
 
@@ -309,6 +312,44 @@ fn s121_no_hostile_skill_is_safe() {
         }
     }
     assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+/// S121: whatever way a hostile skill comes, it is refused, or its person sees what was found and
+/// types its name; nothing of it is in the home before.
+#[tokio::test]
+async fn s121_every_hostile_skill_is_stopped_or_shown_before_it_is_installed() {
+    let world = World::new();
+    let settings = world.settings();
+    let (mut refused, mut asked) = (0, 0);
+    for (name, _, class, file, text) in HOSTILE {
+        let folder = world.home.user().join("shop").join(name);
+        for (file, bytes) in files(file, text) {
+            let text =
+                String::from_utf8(bytes).unwrap().replace("name: x", &format!("name: {name}"));
+            write(&folder.join(file), &text);
+        }
+        let own = Source::of(&folder.display().to_string(), &settings).unwrap();
+        let package = Fetcher::new(&settings, None).fetch(&own).await.unwrap();
+        let stranger = Source::of(&format!("somebody/skills/{name}"), &settings).unwrap();
+        let trusted = Source::of(&format!("anthropics/skills/{name}"), &settings).unwrap();
+        let review = hub::review(&package, &stranger, &settings).unwrap();
+        match review.decision {
+            Decision::Refuse => refused += 1,
+            Decision::TypeName => asked += 1,
+            other => panic!("{name}: {other:?}"),
+        }
+        let shown = review.report.findings.iter().find(|finding| finding.class == *class);
+        let shown = shown.unwrap_or_else(|| panic!("{name}: {:?}", review.report.findings));
+        assert!(shown.line > 0 && review.files.contains_key(&shown.file), "{name}: {shown:?}");
+        let known = hub::review(&package, &trusted, &settings).unwrap().decision;
+        assert!(matches!(known, Decision::Ask | Decision::Refuse), "{name}: {known:?}");
+        let own = hub::review(&package, &own, &settings).unwrap();
+        assert_ne!(own.verdict, Verdict::Safe, "{name}");
+    }
+    assert_eq!(refused + asked, HOSTILE.len());
+    assert!(refused >= 20, "{refused} are refused, {asked} are asked about");
+    let home = world.home.agent().join("skills");
+    assert_eq!(std::fs::read_dir(home).map_or(0, |all| all.flatten().count()), 0);
 }
 
 /// S121: compiled programs and archives inside are never safe.

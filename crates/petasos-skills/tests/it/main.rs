@@ -13,6 +13,8 @@ mod manage;
 #[cfg(test)]
 mod places;
 #[cfg(test)]
+mod reach;
+#[cfg(test)]
 mod starter;
 #[cfg(test)]
 mod view;

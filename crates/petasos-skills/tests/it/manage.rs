@@ -1,10 +1,12 @@
 //! Changing skills: the rules, the archive, what waits for a person.
 
+use petasos_contract::ports::{BroughtSkill, Skills as _};
 use petasos_contract::{CallContext, Provenance as _};
 use petasos_skills::change::Change;
+use petasos_skills::hub::{self, Fetcher, Source};
 use petasos_skills::pending::{self, Pending};
 use petasos_skills::writer::{Wish, references, staged_because, told};
-use petasos_skills::{SkillError, Usage};
+use petasos_skills::{Consent, SkillError, Usage, digest_of};
 use serde_json::json;
 
 use crate::world::{World, write};
@@ -110,6 +112,53 @@ async fn s119_the_guards_hold() {
     let change = world.wish("tea", put("write_file", Some("assets/x"), "x"));
     let refused = change.and_then(|change| change.apply(&world.settings()));
     assert!(refused.is_err() && !outside.join("x").exists(), "{refused:?}");
+}
+
+/// S119: whose skill it is decides: ours is copied or switched off, an installed one is marked, a
+/// project's and a plugin's are not touched.
+#[tokio::test]
+async fn s119_whose_skill_it_is_decides() {
+    let ours = World::with(json!({ "skills": { "starter": true } }));
+    let before = ours.view("debug").await["content"].as_str().unwrap().to_owned();
+    let main = |text: &str| format!("---\nname: debug\ndescription: Finds faults\n---\n{text}\n");
+    let folder = ours.done("debug", put("edit", None, &main("Look twice.")));
+    assert_eq!(folder, ours.home.agent().join("skills/debug"));
+    assert!(ours.view("home:debug").await["content"].as_str().unwrap().contains("Look twice."));
+    assert!(folder.join("scripts").is_dir(), "its scripts come along: {before:.80}");
+    let plan = ours.wish("plan", Wish::Delete { absorbed_into: None }).unwrap();
+    assert_eq!(plan.action, "disable");
+    plan.apply(&ours.settings()).unwrap();
+    assert_eq!(ours.view("plan").await["error_type"], "denied", "it is switched off");
+
+    let world = World::new();
+    let origin = world.at("source/tea", "Tea", "Boil.");
+    let settings = world.settings();
+    let source = Source::of(&origin.display().to_string(), &settings).unwrap();
+    let look = async || {
+        let package = Fetcher::new(&settings, None).fetch(&source).await.unwrap();
+        let review = hub::review(&package, &source, &settings).unwrap();
+        (package, review)
+    };
+    let (package, review) = look().await;
+    hub::install(&package, &review, ("~/source/tea", &source), &settings).unwrap();
+    world.done("tea", put("edit", None, &TEA.replace("Boil", "Heat")));
+    assert_eq!(hub::verify(&settings).unwrap()["tea"], "modified");
+    assert_eq!(world.view("tea").await["modified"], true);
+    let (_, review) = look().await;
+    assert!(review.modified && review.diff.unwrap().contains("-Heat water."));
+
+    world.at("work/.agents/skills/deploy", "Deploys", "x");
+    let folder = world.home.workspace().join(".agents/skills/deploy");
+    Consent::agree(&settings, &folder, &digest_of(&folder).unwrap()).unwrap();
+    let brought = world.home.user().join("plugin/brew");
+    write(&brought.join("SKILL.md"), "boil the water");
+    world.library.bring("tea", vec![BroughtSkill { name: "tea:brew".to_owned(), path: brought }]);
+    for (name, said) in [("deploy", "belongs to the project"), ("tea:brew", "tea:brew")] {
+        for wish in [put("edit", None, TEA), Wish::Delete { absorbed_into: None }] {
+            let refused = world.wish(name, wish).unwrap_err();
+            assert!(refused.message.contains(said), "{name}: {refused}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ pub(super) struct Origin {
 
 #[derive(Debug, Args)]
 pub(super) struct Search {
-    /// Words that the name or the description has; all skills without
+    /// Words of the name or description (default: all skills)
     words: Vec<String>,
     /// Only this repository, host (well-known:HOST) or archive
     #[arg(long = "in", value_name = "PLACE")]
@@ -103,22 +103,22 @@ pub(super) fn publish_check(session: &mut Session, folder: &str) -> Result<ExitC
 pub(super) struct Install {
     #[command(flatten)]
     from: Origin,
-    /// The name of the skill, as consent to what the review shows
+    /// The name of the skill, to confirm what the review shows
     #[arg(long, value_name = "NAME")]
     confirm: Option<String>,
-    /// Let the commands of a conversation that reads it see this variable
+    /// Let its commands see this environment variable
     #[arg(long, value_name = "VARIABLE")]
     allow_env: Vec<String>,
-    /// Let commands elsewhere have this file of the home while it is in use
+    /// Lend this file of the home to its commands on other backends
     #[arg(long, value_name = "FILE")]
     allow_file: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Update {
-    /// The skill; all that were installed when absent
+    /// The skill (default: all that were installed)
     name: Option<String>,
-    /// The name of the skill, as consent to what the review shows
+    /// The name of the skill, to confirm what the review shows
     #[arg(long, value_name = "NAME")]
     confirm: Option<String>,
 }
@@ -242,6 +242,10 @@ fn agreed(out: Out, review: &Review, confirm: Option<&str>) -> Result<(), Report
     }
     let replaces = review.diff.is_some();
     if review.decision == Decision::Allow && !replaces && !review.modified {
+        // One's own folder is installed unasked; what it does is still shown.
+        if review.verdict != scan::Verdict::Safe && !out.is_json() {
+            show(out, review);
+        }
         return Ok(());
     }
     if let Some(name) = confirm {
