@@ -49,7 +49,7 @@ const GROUPS: &[(&str, &[&str])] = &[
 ];
 
 /// Flags that every command takes stand behind its own.
-const EVERYWHERE: &str = "Options of every command";
+const EVERYWHERE: &str = "Global options";
 
 /// Flags of a conversation, which needs no command.
 const CHAT: &str = "Chat options";
@@ -216,7 +216,7 @@ fn grammar(commands: &[&'static Command]) -> Words {
     let page = TEMPLATE.replace("{commands}", &grouped(commands)).replace("{chat}", &chat);
     let mut program = Words::new("petasos")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("The runtime that an agent runs its tools on")
+        .about("An AI agent for your terminal, editor and chats")
         .override_usage(USAGE_LINES)
         .after_help(EXAMPLES)
         .help_template(page)
@@ -326,11 +326,14 @@ fn advise(word: &str, words: &[OsString]) -> Report {
         None if alone => format!(
             "`petasos help` lists the commands; to ask the agent: `petasos chat \"{word}\"`"
         ),
-        near => {
-            let other = near.map(|(_, name)| format!("; or did you mean `petasos {name}`?"));
-            let other = other.unwrap_or_default();
-            format!("a prompt needs quotes: `petasos \"{}\"`{other}", prompt.join(" "))
+        Some((_, name)) => {
+            let rest = prompt.get(1..).unwrap_or_default().join(" ");
+            let prompt = prompt.join(" ");
+            format!(
+                "did you mean `petasos {name} {rest}`? A prompt needs quotes: `petasos \"{prompt}\"`"
+            )
         }
+        None => format!("a prompt needs quotes: `petasos \"{}\"`", prompt.join(" ")),
     };
     Report::usage(format!("`{word}` is not a command")).hint(hint)
 }
@@ -370,6 +373,9 @@ mod tests {
     fn every_command_has_examples_that_can_be_typed() {
         for command in COMMANDS.iter().filter(|command| !command.hidden) {
             assert!(!command.examples.is_empty(), "{} has no example", command.name);
+            let page = command.examples_page();
+            let wide = page.lines().find(|row| row.chars().count() > 100);
+            assert_eq!(wide, None, "{} has an example that wraps", command.name);
             for (line, does) in command.examples {
                 let words: Vec<String> = typed(&format!("{line} "));
                 assert!(line.contains(&format!("petasos {}", command.name)), "{line}");

@@ -57,7 +57,11 @@ impl Command {
     pub(crate) fn examples_page(&self) -> String {
         let widest = self.examples.iter().map(|(line, _)| line.chars().count()).max();
         let width = widest.unwrap_or_default().min(EXAMPLE_COLUMNS);
-        let row = |(line, does): &(&str, &str)| format!("  {line:width$}  {does}");
+        // What a long line does stands below it, so that the others stay in line.
+        let row = |(line, does): &(&str, &str)| match line.chars().count() {
+            long if long > width => format!("  {line}\n  {:width$}  {does}", ""),
+            _ => format!("  {line:width$}  {does}"),
+        };
         let rows: Vec<String> = self.examples.iter().map(row).collect();
         let rows = rows.iter().map(|row| row.trim_end()).collect::<Vec<_>>().join("\n");
         if rows.is_empty() { rows } else { format!("Examples:\n{rows}") }

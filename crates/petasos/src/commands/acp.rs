@@ -42,7 +42,7 @@ struct Acp {
     /// Print the settings for an editor: zed, jetbrains, neovim, emacs or vscode
     #[arg(long, value_name = "EDITOR", num_args = 0..=1, default_missing_value = "all", conflicts_with = "check")]
     setup: Option<String>,
-    /// Choose who answers, as `petasos setup` does: editors append this to sign in at a terminal
+    /// Run setup first; editors use this to sign in at a terminal
     #[arg(long, conflicts_with_all = ["check", "setup"])]
     sign_in: bool,
 }

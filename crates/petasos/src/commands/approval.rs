@@ -19,7 +19,7 @@ pub(super) static COMMAND: Command = Command {
     examples: &[
         (
             "petasos approval explain 'curl x.sh | sh'",
-            "what a command would do, and which rule decides",
+            "what it would do, and the rule that decides",
         ),
         ("petasos approval check 'rm -rf build'", "exit 0 allow, 10 ask, 20 block"),
         (
@@ -51,7 +51,7 @@ enum Action {
     Narrow {
         /// The entry
         key: String,
-        /// The project; this one when not said
+        /// The project (default: this folder)
         #[arg(long, value_name = "DIR")]
         project: Option<std::path::PathBuf>,
     },
@@ -60,11 +60,11 @@ enum Action {
         /// The id of a grant, or the entry itself
         name: String,
     },
-    /// List the questions that wait for an answer, of every program that uses this home
+    /// List the questions that wait for an answer
     Waiting,
-    /// Answer a question that waits, in whichever program
+    /// Answer a waiting question of any program that uses this home
     Answer(waiting::Answer),
-    /// Show the last decisions, or check the chain
+    /// Show the last decisions, or verify the log
     Log(records::Log),
     /// Propose rules from past decisions
     Suggest,

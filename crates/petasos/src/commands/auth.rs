@@ -31,23 +31,23 @@ pub(super) static COMMAND: Command = Command::of_actions::<Action>(
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Log in to a provider, or keep a key for it
+    /// Log in to a provider, or store a key for it
     Login {
         /// The provider
         provider: String,
-        /// Read a key from standard input and keep it, instead of logging in
+        /// Read a key from standard input and store it, instead of logging in
         #[arg(long)]
         key_stdin: bool,
-        /// Keep the logins that are there and ask them in turn
+        /// Add another login and use them in turn
         #[arg(long, conflicts_with = "key_stdin")]
         add: bool,
     },
-    /// Forget the login and the keys that are kept for a provider
+    /// Remove the stored login and keys of a provider
     Logout {
         /// The provider
         provider: String,
     },
-    /// Forget one key of a provider, by the id that `status` shows
+    /// Remove one stored key, by the id that `auth status` shows
     Remove {
         /// The provider
         provider: String,

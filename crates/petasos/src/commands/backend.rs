@@ -29,9 +29,9 @@ pub(super) static COMMAND: Command = Command {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the backends and whether they could be used
+    /// List the backends and whether they can be used
     List,
-    /// Start a backend, run a command, move a file, clean up, and say how long each took
+    /// Try a backend from start to clean-up, with timings
     Check(check::Check),
     /// Open a shell in a backend
     Shell(shell::Shell),

@@ -31,7 +31,7 @@ pub(super) static COMMAND: Command = Command {
 enum Action {
     /// Print where the configuration is read from
     Path,
-    /// Print the value that holds for a key
+    /// Print the value in force for a key
     Get {
         /// A dotted key such as `terminal.timeout`, or a section
         key: String,
@@ -43,7 +43,7 @@ enum Action {
         /// The value, as it would stand in the file
         value: String,
     },
-    /// Show every candidate for a key, which one holds, and why
+    /// Show where a value comes from, and what it overrides
     Explain {
         /// A dotted key, or the name of a variable
         key: String,

@@ -36,7 +36,7 @@ enum Action {
     Create {
         /// When: `30m`, `every 2h`, `every weekday at 9:00`, `tomorrow 8am`, `0 9 * * 1-5`, a date
         schedule: String,
-        /// What each run is told
+        /// The prompt of each run
         prompt: Option<String>,
         #[command(flatten)]
         job: JobArgs,
@@ -48,7 +48,7 @@ enum Action {
         /// Its id, or its name
         job: String,
     },
-    /// Change a job; what is not named stays
+    /// Change a job; everything else stays as it is
     #[command(alias = "update")]
     Edit {
         /// Its id, or its name
@@ -59,7 +59,7 @@ enum Action {
         /// Another prompt
         #[arg(long)]
         prompt: Option<String>,
-        /// Let a job run that is held because the configured provider or model was changed
+        /// Resume a job that is held because the configured provider or model changed
         #[arg(long)]
         accept_drift: bool,
         #[command(flatten)]
@@ -99,7 +99,7 @@ enum Action {
         /// How many
         #[arg(long, short, default_value_t = 20)]
         lines: u32,
-        /// Go on showing runs that end
+        /// Follow: show runs as they end
         #[arg(long, short)]
         follow: bool,
     },
@@ -112,7 +112,7 @@ enum Action {
         /// The time zone
         #[arg(long)]
         tz: Option<String>,
-        /// How many instants
+        /// How many times
         #[arg(short, default_value_t = 10)]
         n: usize,
     },
@@ -127,7 +127,7 @@ enum Action {
     },
     /// Import jobs of another agent
     Import {
-        /// The file; `cron/jobs.json` of the home when absent
+        /// The file (default: `cron/jobs.json` of the home)
         file: Option<PathBuf>,
     },
     /// Write all jobs as JSON

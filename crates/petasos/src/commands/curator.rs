@@ -30,7 +30,7 @@ enum Action {
     Run,
     /// Restore what a run archived
     Rollback {
-        /// Which copy; the last when absent
+        /// Which backup (default: the last)
         copy: Option<String>,
     },
     /// Protect a skill from being archived

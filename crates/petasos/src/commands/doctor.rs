@@ -41,10 +41,10 @@ pub(super) static COMMAND: Command = Command {
 
 #[derive(Debug, Args)]
 struct Doctor {
-    /// Repair what is safe to repair: make private files private, make the home
+    /// Repair what is safe to repair: file permissions, a missing home
     #[arg(long)]
     fix: bool,
-    /// Make no call to the model
+    /// Do not call the model
     #[arg(long)]
     no_test: bool,
 }

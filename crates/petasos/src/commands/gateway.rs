@@ -41,7 +41,7 @@ enum Action {
     Run(running::How),
     /// Show the state of the gateway: accounts, queues, stuck messages
     Status,
-    /// Print counts and states for a collector of metrics
+    /// Print metrics in the Prometheus format
     Metrics,
     /// Stop the gateway after running turns have ended
     Stop,
@@ -73,10 +73,10 @@ enum Action {
         /// The platform
         #[arg(long)]
         platform: String,
-        /// The sender's identity there
+        /// The sender's user id on that platform
         #[arg(long)]
         user: String,
-        /// The chat; a direct one with the sender when absent
+        /// The chat (default: a direct chat with the sender)
         #[arg(long)]
         chat: Option<String>,
         /// The chat is a group
@@ -94,39 +94,39 @@ enum Action {
 
 #[derive(Debug, Subcommand)]
 enum Pair {
-    /// List who was let in
+    /// List the approved people
     List,
-    /// Let somebody in by the code that they were told
+    /// Approve a person by their pairing code
     Approve {
         /// The platform
         platform: String,
         /// The code
         code: String,
     },
-    /// Take it back
+    /// Revoke a person's access
     Revoke {
         /// The platform
         platform: String,
-        /// The identity there
+        /// The person's user id on that platform
         user: String,
     },
 }
 
 #[derive(Debug, Subcommand)]
 enum Outbox {
-    /// List what is not delivered: waiting, uncertain and given up
+    /// List undelivered messages: waiting, uncertain and given up
     List,
-    /// Show one whole: where to, what, what happened to it
+    /// Show one message: where it goes, its text, its attempts
     Show {
         /// Its number
         id: i64,
     },
-    /// Try one again that was given up
+    /// Retry a message that was given up
     Retry {
         /// Its number
         id: i64,
     },
-    /// Give one up
+    /// Give up on a message
     Drop {
         /// Its number
         id: i64,

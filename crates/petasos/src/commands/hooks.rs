@@ -34,13 +34,13 @@ pub(super) static COMMAND: Command = Command {
 enum Action {
     /// List the configured hooks and whether they run
     List {
-        /// List the moments there are instead
+        /// List the events that hooks can run on
         #[arg(long)]
         events: bool,
     },
     /// Run the hooks of an event with sample data and show their decisions
     Test {
-        /// The moment, such as pre_tool_call
+        /// The event, such as pre_tool_call
         event: String,
         /// The tool of the example
         #[arg(long, default_value = "terminal")]
@@ -51,12 +51,12 @@ enum Action {
     },
     /// Approve hooks
     Approve {
-        /// The command as it is configured; all that wait when absent
+        /// The command as configured (default: all that wait)
         command: Option<String>,
     },
     /// Revoke approval of hooks
     Revoke {
-        /// The command as it is configured
+        /// The command as configured
         command: String,
     },
 }

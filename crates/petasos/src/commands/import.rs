@@ -40,13 +40,13 @@ enum Action {
 
 #[derive(Debug, Args)]
 struct Hermes {
-    /// Its home; HERMES_HOME or ~/.hermes without it
+    /// Its home (default: HERMES_HOME or ~/.hermes)
     #[arg(value_name = "DIR")]
     path: Option<PathBuf>,
     /// The same as DIR
     #[arg(long, value_name = "DIR", conflicts_with = "path")]
     from: Option<PathBuf>,
-    /// Only say what would be taken
+    /// Only show what would be imported
     #[arg(long)]
     dry_run: bool,
 }

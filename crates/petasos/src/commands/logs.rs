@@ -25,9 +25,9 @@ pub(super) static COMMAND: Command = Command {
 
 #[derive(Debug, Args)]
 struct Logs {
-    /// A job, as `petasos ps` names it; the program's own log without it
+    /// A job, as `petasos ps` names it (default: the program's own log)
     job: Option<String>,
-    /// How many lines of the end to show
+    /// How many lines to show
     #[arg(long, short = 'n', default_value_t = 200)]
     last: u64,
     /// Only lines of this level and above

@@ -33,7 +33,7 @@ struct Model {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Save a model, and its provider, as the choice for every surface
+    /// Save a model, and its provider, as the default
     Set(Choice),
 }
 
@@ -42,10 +42,10 @@ enum Action {
 struct Choice {
     /// The model
     model: String,
-    /// The provider; the configured one stays without it
+    /// The provider (default: the configured one)
     #[arg(long)]
     provider: Option<String>,
-    /// The address of a custom endpoint
+    /// The URL of your own server
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
 }

@@ -33,7 +33,7 @@ const SOON: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Args)]
 struct Models {
-    /// The provider; the configured one without it
+    /// The provider (default: the configured one)
     provider: Option<String>,
 }
 

@@ -46,7 +46,7 @@ enum Action {
     },
     /// Start a plugin and show what it brings
     Test {
-        /// Its name; all that run when absent
+        /// Its name (default: all that run)
         name: Option<String>,
     },
     /// Show a plugin's log
@@ -61,6 +61,7 @@ enum Action {
     #[command(disable_help_flag = true)]
     Run {
         /// The command
+        #[arg(allow_hyphen_values = true)]
         command: String,
         /// Its arguments
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -76,6 +77,12 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         Action::Disable { name } => change::disable(session, &name),
         Action::Test { name } => test(session, name.as_deref()),
         Action::Logs { name, lines } => logs(session, &name, lines),
+        Action::Run { command, .. } if matches!(command.as_str(), "-h" | "--help") => {
+            session.out.line("Run a command that a plugin adds to the program\n");
+            session.out.line("Usage: petasos plugins run <COMMAND> [ARGUMENTS]...\n");
+            session.out.line("`petasos plugins test` shows which commands there are.");
+            Ok(ExitCode::SUCCESS)
+        }
         Action::Run { command, arguments } => run_command(session, &command, &arguments),
     }
 }

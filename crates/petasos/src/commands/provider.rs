@@ -23,13 +23,13 @@ pub(super) static COMMAND: Command =
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the providers and whether a key for each is at hand
+    /// List the providers, and which have a key
     List,
-    /// Print the resolved provider, API format, URL, key and where the key came from
+    /// Print the provider in use: API format, URL, key and its source
     Resolve(resolve::Choice),
-    /// Show every candidate that was considered, and why it was taken or refused
+    /// Show who would answer, and why
     Explain(resolve::Choice),
-    /// Make one real, tiny call and say who answered and how fast
+    /// Make one tiny call and show who answered, and how fast
     Test(test::Test),
     /// Show what was used, by role, provider and model
     Usage(usage::Usage),

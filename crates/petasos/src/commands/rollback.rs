@@ -42,12 +42,12 @@ enum Action {
     },
     /// Show what changed since a checkpoint
     Diff {
-        /// Its number; the newest without it
+        /// Its number (default: the newest)
         checkpoint: Option<String>,
     },
     /// Restore the files of a checkpoint; this can be undone the same way
     Restore {
-        /// Its number; the newest without it
+        /// Its number (default: the newest)
         checkpoint: Option<String>,
         /// Only these files or folders
         paths: Vec<String>,

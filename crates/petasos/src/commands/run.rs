@@ -75,14 +75,14 @@ struct Run {
     /// Add a file to the prompt: text, or an image
     #[arg(long, short, value_name = "FILE")]
     file: Vec<PathBuf>,
-    /// Add a picture to the prompt, whatever it is called
+    /// Add a picture to the prompt, whatever its file name
     #[arg(long, value_name = "FILE")]
     image: Vec<PathBuf>,
-    /// Add what is said in a recording to the prompt
+    /// Add a recording to the prompt, as text
     #[arg(long, value_name = "FILE")]
     audio: Vec<PathBuf>,
-    /// Nobody is there: what would need a person's approval is refused, and commands are confined
-    /// to the workspace unless `terminal.sandbox` says otherwise
+    /// Refuse everything that needs approval, and confine commands to the workspace (unless
+    /// `terminal.sandbox` is set)
     #[arg(long)]
     unattended: bool,
     #[command(flatten)]

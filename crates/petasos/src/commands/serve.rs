@@ -49,7 +49,7 @@ struct Serve {
     /// Listen on this port (8642); 0 takes a free one
     #[arg(long)]
     port: Option<u16>,
-    /// Take webhooks of routes whose secret is INSECURE_NO_AUTH, on a loopback address
+    /// Accept unsigned webhooks (secret INSECURE_NO_AUTH), on loopback addresses only
     #[arg(long)]
     allow_insecure_webhooks: bool,
 }

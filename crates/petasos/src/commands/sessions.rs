@@ -43,7 +43,7 @@ enum Action {
     Show(show::Show),
     /// Write a conversation, or all of them, as JSON lines or Markdown
     Export(export::Export),
-    /// Go on with a conversation
+    /// Continue a conversation in the chat
     Resume {
         /// Its id, the beginning of it, its title, or `latest`
         #[arg(default_value = "latest")]

@@ -53,7 +53,7 @@ struct Setup {
     /// Confine commands from now on: off, workspace or readonly
     #[arg(long, value_name = "LEVEL", value_parser = ["off", "workspace", "readonly"])]
     sandbox: Option<String>,
-    /// Make no call
+    /// Do not test the choice
     #[arg(long)]
     no_test: bool,
     /// Save nothing

@@ -39,12 +39,12 @@ enum Action {
     },
     /// Report problems of skills
     Check {
-        /// A skill; all when absent
+        /// A skill (default: all)
         name: Option<String>,
     },
     /// Trust the skills of a project as they are now
     Trust {
-        /// One of them; all that wait when absent
+        /// One of them (default: all that wait)
         name: Option<String>,
         /// Do not ask again
         #[arg(long)]
@@ -52,11 +52,11 @@ enum Action {
     },
     /// Search trusted and added repositories for skills
     Search(hub::Search),
-    /// Add a repository that `search` looks through, or take it away
+    /// Add a repository to `skills search`, or remove it
     Tap {
         /// owner/repo or an address that ends in .git
         repo: String,
-        /// Take it away
+        /// Remove it
         #[arg(long)]
         remove: bool,
     },
@@ -118,7 +118,7 @@ enum Action {
         #[arg(required = true)]
         variables: Vec<String>,
     },
-    /// Let commands elsewhere have files of the home while a conversation uses a skill
+    /// Lend files of the home to a skill's commands on other backends
     AllowFile {
         /// The skill
         name: String,

@@ -30,19 +30,19 @@ pub(super) static COMMAND: Command = Command {
 struct Term {
     /// The command
     command: String,
-    /// Start it as a background job and come back at once
+    /// Start it as a background job
     #[arg(long)]
     background: bool,
-    /// Seconds that it may take
+    /// How many seconds it may take
     #[arg(long)]
     timeout: Option<u64>,
-    /// Where to run it
+    /// The folder to run it in
     #[arg(long, value_name = "DIR")]
     workdir: Option<String>,
     /// Give it a terminal of its own
     #[arg(long)]
     pty: bool,
-    /// The session whose directory and variables it has
+    /// Use the directory and variables of this session
     #[arg(long, default_value = "command-line")]
     session: String,
 }

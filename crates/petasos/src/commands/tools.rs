@@ -35,7 +35,7 @@ enum Action {
     List(list::List),
     /// Print the definitions as a model receives them
     Schema(list::Schema),
-    /// Run one tool through the full dispatch path and print its result
+    /// Run one tool as a model would, and print its result
     Call(call::Call),
     /// Show why a tool is or is not offered, step by step
     Explain(explain::Explain),
@@ -44,10 +44,10 @@ enum Action {
 /// A choice of toolsets, as flags.
 #[derive(Debug, Args)]
 struct Choice {
-    /// Start from these toolsets only (comma-separated; an empty list means none)
+    /// Only these toolsets (comma-separated; an empty list means none)
     #[arg(long, value_name = "TOOLSETS", num_args = 0..=1, default_missing_value = "")]
     enabled: Option<String>,
-    /// Take these toolsets away at the end (comma-separated)
+    /// Without these toolsets (comma-separated)
     #[arg(long, value_name = "TOOLSETS", default_value = "")]
     disabled: String,
     /// Use what this surface's configuration enables (cli, telegram, cron, acp, ...)

@@ -40,10 +40,10 @@ enum Action {
     Test {
         /// The route
         route: String,
-        /// A file with the payload; standard input when absent
+        /// A file with the payload (default: standard input)
         #[arg(long, value_name = "FILE")]
         payload: Option<PathBuf>,
-        /// What the sender calls the event
+        /// The event's name, as the sender sends it
         #[arg(long)]
         event: Option<String>,
     },
@@ -53,7 +53,7 @@ enum Action {
 struct Subscribe {
     /// Its name: letters, digits, - and _
     route: String,
-    /// What a turn is told: a template such as "Look at {issue.title}"
+    /// The prompt: a template such as "Look at {issue.title}"
     #[arg(long)]
     prompt: Option<String>,
     /// Only these events (comma-separated)
@@ -71,7 +71,7 @@ struct Subscribe {
     /// Deliver the text of the template itself, without a turn
     #[arg(long)]
     deliver_only: bool,
-    /// A file in the home's `scripts` folder that sees each payload first
+    /// A file in the home's `scripts` folder that filters each payload first
     #[arg(long)]
     script: Option<String>,
     /// What it is for

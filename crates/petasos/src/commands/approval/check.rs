@@ -13,7 +13,7 @@ use crate::report::Report;
 
 #[derive(Debug, Args)]
 pub(super) struct Check {
-    /// The command; standard input without it
+    /// The command (default: read from standard input)
     command: Option<String>,
     /// Read one `{"id": …, "command": …}` a line and write one verdict a line
     #[arg(long, conflicts_with = "command")]

@@ -19,10 +19,10 @@ pub(super) struct Explain {
     /// The command
     #[arg(required_unless_present = "call")]
     command: Option<String>,
-    /// A call that was decided about, by its id or its number in its conversation
+    /// Explain a past call instead: its id, or its number in its conversation
     #[arg(long, value_name = "CALL", conflicts_with = "command")]
     call: Option<String>,
-    /// The conversation of that call; the last one without
+    /// The conversation of that call (default: the latest)
     #[arg(long, value_name = "ID", requires = "call")]
     session: Option<String>,
 }

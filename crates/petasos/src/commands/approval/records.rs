@@ -20,7 +20,7 @@ pub(super) struct Log {
     /// How many decisions to show
     #[arg(long, default_value_t = 20)]
     last: usize,
-    /// Check that no line was changed or taken out
+    /// Check that no line was changed or removed
     #[arg(long)]
     verify: bool,
 }

@@ -25,7 +25,7 @@ const FILE_BYTES: usize = 1_000_000;
 
 #[derive(Debug, Args)]
 pub(super) struct Check {
-    /// The backend; the configured one when not said
+    /// The backend (default: the configured one)
     name: Option<String>,
 }
 

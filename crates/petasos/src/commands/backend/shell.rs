@@ -20,7 +20,7 @@ use crate::report::Report;
 
 #[derive(Debug, Args)]
 pub(super) struct Shell {
-    /// The backend; the configured one when not said
+    /// The backend (default: the configured one)
     name: Option<String>,
 }
 

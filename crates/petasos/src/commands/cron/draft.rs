@@ -17,7 +17,7 @@ const INSTANTS: usize = 5;
 
 #[derive(Debug, Args)]
 pub(super) struct JobArgs {
-    /// What people call it
+    /// A name for the job
     #[arg(long)]
     name: Option<String>,
     /// The time zone, such as Europe/Berlin
@@ -26,7 +26,7 @@ pub(super) struct JobArgs {
     /// Where the reply goes: origin, local, all, PLATFORM[:CHAT[:THREAD]], with commas
     #[arg(long)]
     deliver: Option<String>,
-    /// How often it runs; 0 is for ever
+    /// How many times it runs; 0 means forever
     #[arg(long)]
     repeat: Option<u32>,
     /// Another model than the configured one
@@ -47,37 +47,37 @@ pub(super) struct JobArgs {
     /// Only the script runs, and its output is the reply
     #[arg(long)]
     no_agent: bool,
-    /// Jobs whose newest output a run is shown (comma-separated)
+    /// Include the latest output of these jobs (comma-separated)
     #[arg(long, value_delimiter = ',')]
     context_from: Option<Vec<String>>,
-    /// The folder in which it works, with its whole path
+    /// The folder that it works in (absolute path)
     #[arg(long)]
     workdir: Option<PathBuf>,
-    /// What becomes of missed runs: grace, once, skip
+    /// What to do about missed runs: grace, once, skip
     #[arg(long)]
     misfire: Option<String>,
-    /// What happens when it is due while it runs: skip, queue, parallel
+    /// What to do when it is due while it still runs: skip, queue, parallel
     #[arg(long)]
     overlap: Option<String>,
     /// Which replies are sent: always, failure, change
     #[arg(long)]
     notify: Option<String>,
-    /// The longest that a run may take, in seconds
+    /// How many seconds a run may take
     #[arg(long)]
     timeout: Option<u64>,
-    /// Spread its starts over so many seconds
+    /// Delay each start by a random time of up to this many seconds
     #[arg(long)]
     jitter: Option<u64>,
     /// Let its reply become part of the conversation that it is delivered to: true or false
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     attach_to_session: Option<bool>,
-    /// The most that a run may cost, in US dollars; 0 is without a limit
+    /// How much a run may cost, in US dollars; 0 means no limit
     #[arg(long, value_name = "USD")]
     max_cost: Option<f64>,
-    /// Rules that its commands may break without a question (comma-separated; see `approval rules`)
+    /// Approve what these rules ask about (comma-separated; see `approval rules`)
     #[arg(long, value_delimiter = ',', value_name = "RULES")]
     grants: Option<Vec<String>>,
-    /// Take a prompt in which something dangerous was found
+    /// Accept a prompt that looks dangerous
     #[arg(long, short)]
     yes: bool,
 }

@@ -42,10 +42,10 @@ const SETTINGS_CODE: u8 = 78;
 /// How a gateway is started.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(super) struct How {
-    /// Ask a gateway that runs already to end, and take its place
+    /// Replace a gateway that already runs
     #[arg(long)]
     replace: bool,
-    /// Take webhooks of routes whose secret is INSECURE_NO_AUTH, on a loopback address
+    /// Accept unsigned webhooks (secret INSECURE_NO_AUTH), on loopback addresses only
     #[arg(long = "allow-insecure-webhooks")]
     insecure_webhooks: bool,
 }
@@ -163,6 +163,11 @@ async fn questions(host: &Arc<Host>, gateway: &Gateway) -> Result<Option<Owned<(
 fn served(gateway: &Gateway, urls: Vec<String>) -> Result<Vec<String>, Report> {
     let mut names: Vec<String> = gateway.accounts().iter().map(|account| account.name()).collect();
     names.extend(urls);
+    if names.is_empty() && PLATFORMS.is_empty() {
+        return Err(Report::new("this program was built without chat platforms")
+            .code("settings")
+            .hint("build it with its default features"));
+    }
     if names.is_empty() {
         return Err(Report::new("no platform is configured")
             .code("settings")

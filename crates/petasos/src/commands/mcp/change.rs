@@ -135,7 +135,7 @@ pub(super) struct Import {
     /// Read this file instead
     #[arg(long)]
     file: Option<PathBuf>,
-    /// Only show what would be taken over
+    /// Only show what would be imported
     #[arg(long)]
     dry_run: bool,
 }

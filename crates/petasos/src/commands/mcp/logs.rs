@@ -10,9 +10,9 @@ use crate::report::Report;
 
 #[derive(Debug, Args)]
 pub(super) struct Logs {
-    /// Only from the last start of this server on
+    /// Only this server, since its last start
     name: Option<String>,
-    /// How many lines of the end to show
+    /// How many lines to show
     #[arg(long, default_value_t = 100)]
     last: usize,
 }

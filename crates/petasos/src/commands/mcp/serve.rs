@@ -29,8 +29,7 @@ pub(super) struct Serve {
     /// Offer only these toolsets (comma-separated)
     #[arg(long, value_name = "TOOLSETS")]
     toolsets: Option<String>,
-    /// Let every program of this machine in; without it a client shows the token of
-    /// PETASOS_MCP_SERVER_TOKEN, or the one that is printed
+    /// Require no token: every program of this machine may connect
     #[arg(long, requires = "http")]
     no_token: bool,
     /// Also answer to this host name

@@ -15,7 +15,7 @@ use crate::report::Report;
 
 #[derive(Debug, Args)]
 pub(super) struct Test {
-    /// The server; all enabled ones when none is named
+    /// The server (default: all enabled ones)
     name: Option<String>,
     /// Seconds to wait for the start
     #[arg(long, default_value_t = 70)]

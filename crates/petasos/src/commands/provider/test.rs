@@ -23,10 +23,10 @@ use crate::report::Report;
 
 #[derive(Debug, Args)]
 pub(super) struct Test {
-    /// A provider, an alias or `custom:NAME`; the configured one without it
+    /// A provider, an alias or `custom:NAME` (default: the configured one)
     #[arg(long)]
     provider: Option<String>,
-    /// A model; the configured one without it
+    /// A model (default: the configured one)
     #[arg(long)]
     model: Option<String>,
 }

@@ -20,23 +20,23 @@ const RESERVED: &str = "default";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Token {
-    /// Make a token and print it; it cannot be shown again
+    /// Create a token and print it; it cannot be shown again
     Create {
-        /// What it is called; sessions belong to this name
+        /// Its name; sessions belong to this name
         name: String,
         /// What it may do (comma-separated): chat, runs, sessions, jobs, approvals, metrics, admin
         #[arg(long, value_name = "SCOPES", default_value = USUAL)]
         scopes: String,
-        /// Hold its conversations to these toolsets (comma-separated)
+        /// Limit its conversations to these toolsets (comma-separated)
         #[arg(long, value_name = "TOOLSETS")]
         toolsets: Option<String>,
-        /// It ends to be good after so many days
+        /// Let it expire after this many days
         #[arg(long, value_name = "DAYS")]
         days: Option<u32>,
     },
-    /// List the tokens; they themselves are not kept
+    /// List the tokens (not the secrets themselves)
     List,
-    /// Take one back; it is refused from now on
+    /// Revoke a token
     Revoke {
         /// What it is called
         name: String,

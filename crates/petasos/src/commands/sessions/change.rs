@@ -37,7 +37,7 @@ pub(super) struct Fork {
     /// Only up to this message, as `sessions show --json` numbers them
     #[arg(long, value_name = "MESSAGE")]
     until: Option<i64>,
-    /// What the new one is called
+    /// The title of the copy
     #[arg(long)]
     title: Option<String>,
 }
@@ -64,7 +64,7 @@ impl Fork {
 pub(super) struct Rename {
     /// Its id, the beginning of it, its title, or `latest`
     session: String,
-    /// The title; without one it has none
+    /// The title (default: remove it)
     title: Vec<String>,
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Export {
     /// Its id, the beginning of it, its title, or `latest`
     #[arg(required_unless_present = "all")]
     session: Option<String>,
-    /// Every conversation, those of subagents, schedules and archived ones too
+    /// Every conversation, including archived ones and those of subagents and schedules
     #[arg(long, conflicts_with = "session")]
     all: bool,
     /// The format

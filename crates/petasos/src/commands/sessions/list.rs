@@ -22,13 +22,13 @@ pub(super) struct List {
     /// Skip this many of the newest
     #[arg(long, default_value_t = 0)]
     offset: usize,
-    /// Only those of this surface, such as cli, one_shot, subagent
+    /// Only those from here: cli, one_shot, subagent, telegram, ...
     #[arg(long)]
     source: Option<String>,
-    /// Those of subagents and schedules too
+    /// Include those of subagents and schedules
     #[arg(long)]
     all: bool,
-    /// Archived ones too
+    /// Include archived ones
     #[arg(long)]
     archived: bool,
 }

@@ -15,10 +15,10 @@ use crate::report::Report;
 
 #[derive(Debug, Args)]
 pub(super) struct Prune {
-    /// Not used for so many days; sessions.retention_days, or 90, without it
+    /// Not used for this many days (default: sessions.retention_days, or 90)
     #[arg(long, value_name = "DAYS")]
     older_than: Option<u64>,
-    /// Only say which ones
+    /// Only list them
     #[arg(long)]
     dry_run: bool,
     /// Do not ask

@@ -29,7 +29,7 @@ pub(super) struct Search {
     /// Only in this conversation
     #[arg(long)]
     session: Option<String>,
-    /// Those of subagents and schedules too
+    /// Include those of subagents and schedules
     #[arg(long)]
     all: bool,
 }

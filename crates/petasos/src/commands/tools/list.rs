@@ -28,7 +28,7 @@ pub(super) struct List {
 
 #[derive(Debug, Args)]
 pub(super) struct Schema {
-    /// One tool; all offered ones without it
+    /// One tool (default: all that are offered)
     name: Option<String>,
     #[command(flatten)]
     choice: Choice,
