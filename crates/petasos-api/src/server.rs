@@ -241,7 +241,7 @@ impl Inner {
         self.runs.tidy().await;
         // Those of a process that has died since.
         settle(&self.runs, &self.conversations, TIDY).await;
-        prune::prune(&self.conversations).await;
+        prune::prune(&*self.conversations.store, now_ms()).await;
     }
 
     /// Whether turns may begin.
@@ -274,7 +274,9 @@ impl Inner {
             ("referrer-policy", "no-referrer"),
             ("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
         ] {
-            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+            // A page of our own says more exactly what it may do.
+            let name = HeaderName::from_static(name);
+            headers.entry(name).or_insert(HeaderValue::from_static(value));
         }
         if let Ok(id) = HeaderValue::from_str(&id) {
             headers.insert(HeaderName::from_static("x-request-id"), id);

@@ -213,7 +213,9 @@ impl CronHost for Scheduled {
         let inputs = self.bound.get().map(|bound| bound.inputs.clone());
         let inputs = inputs.ok_or("jobs cannot be run from here")?;
         let program = Program::scheduled(Arc::clone(&host), inputs, Arc::clone(&self.places));
-        let sessions = host.sessions_with(host.model(), None, Arc::new(program), Vec::new());
+        // Nobody is there, unless questions are led to a chat.
+        let people = crate::post::route_to(&self.settings).map(|_| host.people());
+        let sessions = host.sessions_with(host.model(), people, Arc::new(program), Vec::new());
         let sessions = sessions.map_err(|report| report.to_string())?;
         Ok(Arc::clone(self.sessions.get_or_init(|| sessions)))
     }

@@ -325,11 +325,11 @@ fn s127_a_job_of_somebody_who_lost_access_is_held() {
 }
 
 /// A daemon; it is killed at the end, if it still lives.
-struct Daemon(std::process::Child);
+pub(crate) struct Daemon(std::process::Child);
 
 impl Daemon {
     #[expect(clippy::disallowed_methods, reason = "the test kills the program that it tests")]
-    fn start(home: &Home) -> Self {
+    pub(crate) fn start(home: &Home) -> Self {
         let child = std::process::Command::new(env!("CARGO_BIN_EXE_petasos"))
             .args(["cron", "daemon", "--set", "terminal.sandbox=off"])
             .env_clear()
@@ -460,12 +460,21 @@ fn s128_replies_and_failures_are_delivered_and_a_lost_delivery_is_no_failed_run(
     }
 }
 
-/// A command of schedules under another clock.
-#[expect(clippy::disallowed_methods, reason = "the test starts the program under another clock")]
+/// A command of schedules under another clock, on one day.
 fn under(clock: &str, home: &Home, arguments: &[&str]) -> Option<std::process::Output> {
+    under_at(&format!("2026-11-18 {clock}"), home, arguments)
+}
+
+/// The same at any time.
+#[expect(clippy::disallowed_methods, reason = "the test starts the program under another clock")]
+pub(crate) fn under_at(
+    time: &str,
+    home: &Home,
+    arguments: &[&str],
+) -> Option<std::process::Output> {
     let words = ["cron"].iter().chain(arguments).chain(&["--set", "terminal.sandbox=off"]);
     let ran = std::process::Command::new("faketime")
-        .args(["-f", &format!("@2026-11-18 {clock}")])
+        .args(["-f", &format!("@{time}")])
         .arg(env!("CARGO_BIN_EXE_petasos"))
         .args(words)
         .env_clear()

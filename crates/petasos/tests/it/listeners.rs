@@ -199,7 +199,7 @@ fn skills_are_listed_for_those_who_may_ask() {
 }
 
 /// The number of the card in a message.
-fn number(sent: &Value) -> String {
+pub(crate) fn number(sent: &Value) -> String {
     let text = sent["text"].as_str().unwrap_or_default();
     let number = text.split('#').nth(1).unwrap_or_default();
     number.chars().take_while(char::is_ascii_digit).collect()
@@ -345,4 +345,97 @@ fn other_profiles_are_served_below_their_name_with_their_own_keys() {
                 .any(|(file, _)| file.rsplit('.').next() == Some("db"))
         }
     );
+}
+
+#[test]
+fn deliveries_and_jobs_of_another_profile_are_its_own() {
+    let (model, other) = (Loopback::saying(Vec::new()), Loopback::saying(vec![Say::Text("seen")]));
+    let home = Home::temp();
+    let route = |name: &str| {
+        format!(
+            "platforms:\n  webhook:\n    enabled: true\n    extra:\n      port: 0\n      \
+                 routes:\n        {name}:\n          prompt: \"Look at {{title}}\"\n"
+        )
+    };
+    let extra = format!("gateway:\n  multiplex_profiles: true\n{}", route("main"));
+    home.write(".petasos/config.yaml", format!("{}{extra}", model.config()));
+    home.write(".petasos/.env", format!("API_SERVER_KEY={KEY}\nWEBHOOK_SECRET=not-{SECRET}\n"));
+    let work = "key-of-the-work-profile-42";
+    home.write(".petasos/profiles/work/config.yaml", format!("{}{}", other.config(), route("ci")));
+    let variables = format!("API_SERVER_KEY={work}\nWEBHOOK_SECRET={SECRET}\n");
+    home.write(".petasos/profiles/work/.env", variables);
+    home.write(".petasos/profiles/work/scripts/house.sh", "echo the house stands\n");
+    let server = Server::start(&home, &["serve", "--port", "0"], &[]);
+    let hooks = server.line.split("http://").nth(2).and_then(|rest| rest.split('/').next());
+    let hooks = hooks.expect("the address of webhooks").to_owned();
+    let deliver = |path: &str, id: &str| {
+        let body = json!({ "title": "a crash" }).to_string();
+        let told = raw(
+            &hooks,
+            &format!(
+                "POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Gitlab-Token: \
+                 {SECRET}\r\nX-Gitlab-Event-UUID: {id}\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            ),
+        );
+        told.split(' ').nth(1).unwrap_or_default().to_owned()
+    };
+    assert_eq!(deliver("/webhooks/ci", "a"), "404", "the main profile has no such route");
+    assert_eq!(deliver("/webhooks/main", "b"), "401", "and another secret");
+    assert_eq!(deliver("/p/work/webhooks/main", "c"), "404");
+    assert_eq!(deliver("/p/work/webhooks/ci", "d"), "202");
+    assert_eq!(deliver("/p/work/webhooks/ci", "d"), "200", "once");
+    let late = Instant::now() + PATIENCE;
+    while other.asked().is_empty() {
+        assert!(Instant::now() < late, "it becomes a turn");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(model.asked().is_empty(), "of its own profile");
+    let job = json!({ "name": "House", "schedule": "every day at 9", "script": "house.sh",
+        "no_agent": true, "deliver": "local" });
+    let (status, made) = server.ask("POST", "/p/work/api/jobs", work, &job);
+    assert_eq!(status, 201, "{made}");
+    let path = format!("/p/work/api/jobs/{}", made["job"]["job_id"].as_str().expect("an id"));
+    assert_eq!(server.ask("POST", &format!("{path}/run"), work, &Value::Null).0, 202);
+    loop {
+        let (_, runs) = server.ask("GET", &format!("{path}/runs"), work, &Value::Null);
+        if runs["data"][0]["state"] == "succeeded" {
+            break;
+        }
+        assert!(Instant::now() < late, "{runs}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let (_, jobs) = server.ask("GET", "/api/jobs", KEY, &Value::Null);
+    assert_eq!(jobs["data"], json!([]), "the main profile knows nothing of it");
+}
+
+#[test]
+fn a_session_key_keeps_its_notes_from_everybody_else() {
+    let note = json!({ "action": "add", "target": "memory", "content": "the cat is called Mauz" });
+    let mut first = true;
+    let model = Loopback::answering(move |_| {
+        if std::mem::take(&mut first) {
+            return Say::Calls(vec![("memory", note.clone())]);
+        }
+        Say::Text("ok")
+    });
+    let home = model.home();
+    let server = Server::start(&home, &["serve", "--port", "0"], &[("API_SERVER_KEY", KEY)]);
+    let body = json!({ "messages": [{ "role": "user", "content": "remember the cat" }] });
+    let said = |key: &str| {
+        let more =
+            if key.is_empty() { String::new() } else { format!("X-Hermes-Session-Key: {key}\r\n") };
+        let mut text = String::new();
+        let mut reader = server.open("POST", "/v1/chat/completions", &more, &body);
+        reader.read_to_string(&mut text).expect("an answer");
+        assert!(text.starts_with("HTTP/1.1 200"), "{text}");
+        model.asked().last().expect("a question")["messages"].to_string()
+    };
+    let told = said("una");
+    assert!(told.contains("Mauz"), "it is written: {told}");
+    assert!(said("una").contains("Mauz"), "another conversation of the same key knows it");
+    for other in ["ben", ""] {
+        let told = said(other);
+        assert!(!told.contains("Mauz"), "{other:?}: {told}");
+    }
 }

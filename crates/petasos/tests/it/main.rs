@@ -38,6 +38,7 @@ mod rollback;
 mod rows;
 mod run;
 mod scanner;
+mod scheduled;
 pub(crate) mod serve;
 mod services;
 mod sessions;

@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use petasos_testkit::Home;
 use serde_json::{Value, json};
@@ -46,9 +47,19 @@ impl Server {
             .stderr(stderr)
             .spawn()
             .expect("the program starts");
-        let mut line = String::new();
+        let (told, ready) = std::sync::mpsc::channel();
         let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
-        stdout.read_line(&mut line).expect("a line");
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            let read = stdout.read_line(&mut line);
+            told.send(read.map(|_| line)).unwrap_or_default();
+        });
+        let line = ready.recv_timeout(Duration::from_mins(2));
+        let line = line.unwrap_or_else(|_| {
+            child.kill().unwrap_or_default();
+            unreachable!("{words:?} is not ready after two minutes")
+        });
+        let line = line.expect("a line");
         let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next());
         let address = address.unwrap_or_else(|| unreachable!("no address in {line:?}")).to_owned();
         Self { child, address, line }
@@ -64,6 +75,7 @@ impl Server {
              Content-Length: {}\r\n\r\n{body}",
             body.len()
         );
+        socket.set_read_timeout(Some(Duration::from_mins(5))).expect("a limit");
         socket.write_all(head.as_bytes()).expect("sent");
         let mut text = String::new();
         socket.read_to_string(&mut text).expect("an answer");
@@ -126,6 +138,17 @@ fn s109_without_a_key_or_with_a_bad_one_it_does_not_start() {
         .run(&["serve", "--port", "0", "--host", "0.0.0.0"]);
     assert_eq!(open.code, Some(78), "{}", open.stderr);
     assert!(open.stderr.contains("allow_unsandboxed"), "{}", open.stderr);
+}
+
+#[test]
+fn s110_a_port_that_is_taken_ends_the_start_at_once() {
+    let home = Home::temp();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("an address").port().to_string();
+    let refused =
+        petasos(&home).with("API_SERVER_KEY", KEY).run(&["serve", "--port", port.as_str()]);
+    assert_eq!(refused.code, Some(78), "{}", refused.stderr);
+    assert!(refused.stderr.contains("cannot listen"), "{}", refused.stderr);
 }
 
 #[test]

@@ -3,8 +3,10 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use petasos_contract::SessionId;
+use petasos_approval::policy::explain::rules;
+use petasos_approval::settings::{Absent, ApprovalSettingsError, Approvals};
 use petasos_contract::context::Surface;
+use petasos_contract::{SessionId, Settings};
 use petasos_cron::{CronHost as _, Job, JobError, Jobs, moment, reply, view};
 use petasos_runtime::definitions::Wanted;
 use petasos_store::{JobState, OccurrenceRow, StoreError};
@@ -261,6 +263,35 @@ pub(super) fn status(session: &mut Session) -> Result<ExitCode, Report> {
 }
 
 /// What a run would do, by the functions that do it.
+/// How a question that nobody can be asked is answered.
+const GRANTED: &str = "granted";
+const ALLOWED: &str = "allowed";
+const DENIED: &str = "denied";
+
+/// The rules that would ask a person about a run's commands, and how each is answered instead.
+fn asked(
+    job: &Job,
+    settings: &Settings,
+    tools: &[String],
+) -> Result<Vec<(String, &'static str)>, Report> {
+    let runs = |tool: &String| matches!(tool.as_str(), "terminal" | "execute_code");
+    if !tools.iter().any(runs) {
+        return Ok(Vec::new());
+    }
+    let wrong = |error: ApprovalSettingsError| Report::new(error.to_string()).code("settings");
+    let allows = Approvals::read(settings).map_err(wrong)?.cron == Absent::Approve;
+    let rules = rules(settings).map_err(wrong)?.into_iter().filter(|rule| rule.severity == "ask");
+    let answered = rules.map(|rule| {
+        let answer = match (job.body.grants.contains(&rule.key), allows) {
+            (true, _) => GRANTED,
+            (false, true) => ALLOWED,
+            (false, false) => DENIED,
+        };
+        (rule.key, answer)
+    });
+    Ok(answered.collect())
+}
+
 pub(super) fn explain(session: &mut Session, reference: &str) -> Result<ExitCode, Report> {
     let jobs = jobs(session)?;
     let out = session.out;
@@ -277,6 +308,7 @@ pub(super) fn explain(session: &mut Session, reference: &str) -> Result<ExitCode
     let defined = host.wait(host.catalogue().define(&wanted, &cx))?;
     let tools: Vec<String> = defined.tools.iter().map(|it| it.name.to_string()).collect();
     let consent = host.settings().text("approvals.cron_mode").unwrap_or("deny").to_owned();
+    let asked = asked(&job, host.settings(), &tools)?;
     let shown = json!({
         "job": view::job(&job, jobs.now(), INSTANTS),
         "answers": answers.as_ref().map_err(Clone::clone),
@@ -285,6 +317,8 @@ pub(super) fn explain(session: &mut Session, reference: &str) -> Result<ExitCode
         "deliver_to": places,
         "delivery_trouble": targets.trouble,
         "consent": consent,
+        "asked": asked.iter().map(|(rule, answer)| json!({ "rule": rule, "answer": answer }))
+            .collect::<Vec<_>>(),
     });
     if out.is_json() {
         out.value(&shown);
@@ -300,6 +334,13 @@ pub(super) fn explain(session: &mut Session, reference: &str) -> Result<ExitCode
     });
     out.line(format!("tools:    {}", tools.join(", ")));
     out.line(format!("consent:  what needs a person is decided by approvals.cron_mode: {consent}"));
+    for answer in [GRANTED, DENIED, ALLOWED] {
+        let rules = asked.iter().filter(|it| it.1 == answer).map(|it| it.0.as_str());
+        let rules: Vec<&str> = rules.collect();
+        if !rules.is_empty() {
+            out.line(format!("{answer:<9} {} rules: {}", rules.len(), rules.join(", ")));
+        }
+    }
     let places = if places.is_empty() { "only saved".to_owned() } else { places.join(", ") };
     out.line(format!("delivery: {places}"));
     for trouble in &targets.trouble {
