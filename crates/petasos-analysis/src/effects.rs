@@ -50,7 +50,8 @@ const TOUCHING: &[(&str, Touching)] = &[
         operands(call, Deed::Write, found);
     }),
     ("nano vim vi nvim emacs", |call, found| {
-        if call.elevated || call.stdin.text.is_some() || call.flag('c') {
+        let saves = call.args.iter().any(|arg| lists("+wq +w +x +wq! +w! +wqa +x!", &arg.text));
+        if call.elevated || call.stdin.text.is_some() || call.flag('c') || saves {
             operands(call, Deed::Write, found);
         }
     }),
@@ -76,6 +77,7 @@ const TOUCHING: &[(&str, Touching)] = &[
         found.extend(each(Deed::Write, operands.first().copied()));
     }),
     ("objcopy convert magick ffmpeg", converted),
+    ("htpasswd htdigest", |call, found| found.extend(each(Deed::Write, call.operands().next()))),
     ("yq crudini dasel toml ini-file sd rpl replace fastmod augtool", |call, found| {
         edited(call, found);
         outputs(call, found);
@@ -84,7 +86,7 @@ const TOUCHING: &[(&str, Touching)] = &[
         "curl wget http https xh curlie aria2c openssl gpg age jq sort gcc patch crontab ssh-keygen",
         outputs,
     ),
-    ("tar bsdtar gtar unzip zip 7z cpio", archive),
+    ("tar bsdtar gtar unzip zip 7z cpio jar", archive),
     (
         "cat head tail less more bat batcat strings xxd od hexdump base64 base32 nl tac rev cut view \
          diff fold paste column pbcopy xclip uuencode gzip most zcat sdiff comm type get-content gc source",
@@ -167,8 +169,9 @@ fn module_paths(call: &Call<'_>, found: &mut Vec<Found>) {
             .text
             .split_whitespace()
             .filter_map(|word| word.strip_prefix("path=").or_else(|| word.strip_prefix("dest=")));
+        let gone = arg.text.contains("state=absent");
         for path in paths {
-            push(found, Deed::Write, &arg.with_text(path));
+            push(found, if gone { Deed::TREE } else { Deed::Write }, &arg.with_text(path));
         }
     }
 }
@@ -262,7 +265,8 @@ fn search(call: &Call<'_>, found: &mut Vec<Found>) {
 
 fn disk_dump(call: &Call<'_>, found: &mut Vec<Found>) {
     for arg in call.args {
-        if let Some(path) = arg.text.strip_prefix("of=").or_else(|| arg.text.strip_prefix("hof=")) {
+        let named = ["of=", "hof=", "wipe=", "hwipe="];
+        if let Some(path) = named.iter().find_map(|name| arg.text.strip_prefix(name)) {
             push(found, Deed::Write, &arg.with_text(path));
         }
         if let Some(path) = arg.text.strip_prefix("if=") {

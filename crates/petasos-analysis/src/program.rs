@@ -64,8 +64,12 @@ static BY_NAME: LazyLock<Table<Vec<&'static Program>>> = LazyLock::new(|| {
 });
 
 /// Options with which nothing is carried out.
-const REHEARSED: &str = "--dry-run --dryrun --dry_run --what-if -whatif -dry-run -help --simulate \
+const REHEARSED: &str = "--dry-run --dryrun --dry_run --what-if -whatif -dry-run -help --simulate --preview-only -? \
     --dry-run=true --dry-run=client --dry-run=server";
+
+/// Options in front of a verb that take no value.
+const SWITCHES: &str = "--no-pager --user --system --debug --verbose --quiet --force --no-wall --bare --tls \
+    --no-ask-password --paginate --insecure --yes --no-optional-locks --now --global --all --now --version";
 
 /// Whether any file says what `program` does.
 pub(crate) fn knows(program: &str) -> bool {
@@ -104,7 +108,8 @@ fn found(call: &Call<'_>, wanted: Option<Signal>) -> Vec<Signal> {
             Some(same) => known.insert(same),
             None => known.insert((program.values, Words::of(call, program.values))),
         };
-        if program.patterns.split(';').any(|pattern| words.fit(pattern)) {
+        let fits = |words: &Words<'_>| program.patterns.split(';').any(|it| words.fit(it));
+        if fits(words) || Words::past_unknown(call, program.values).is_some_and(|it| fits(&it)) {
             found.push(program.act);
         }
     }
@@ -128,9 +133,26 @@ impl<'c> Words<'c> {
             }
             at += if lists(values, &arg.text) { 2 } else { 1 };
         }
+        Self::from(call, at, values)
+    }
+
+    fn from(call: &'c Call<'c>, at: usize, values: &str) -> Self {
         let tail = Call { args: call.args.get(at..).unwrap_or_default(), ..*call };
         let operands = tail.operands_past(values);
         Self { call, tail, operands }
+    }
+
+    /// The call if options in front of the verb that no file knows take the next word, too.
+    fn past_unknown(call: &'c Call<'c>, values: &str) -> Option<Self> {
+        let mut at = 0;
+        let mut unknown = false;
+        while let Some(arg) = call.args.get(at).filter(|arg| arg.text.starts_with('-')) {
+            let long = arg.text.starts_with("--") && !arg.text.contains('=');
+            let valued = long && !lists(SWITCHES, &arg.text) || lists(values, &arg.text);
+            unknown |= valued && !lists(values, &arg.text);
+            at += if valued { 2 } else { 1 };
+        }
+        (unknown && !values.is_empty()).then(|| Self::from(call, at, values))
     }
 
     fn fit(&self, pattern: &str) -> bool {

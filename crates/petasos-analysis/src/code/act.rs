@@ -12,13 +12,17 @@ use crate::path;
 use crate::rule::Signal;
 use crate::shell::normalise::UNKNOWN;
 use crate::sql;
-use crate::words::lists;
+use crate::words::{ends, lists};
 use crate::wrapper::Inner;
 use std::ops::Range;
 
 impl Walker<'_, '_, '_> {
     pub(super) fn act(&mut self, name: &str, args: &[Value], at: usize, end: usize) {
         let Some(mut action) = calls::action(name) else { return };
+        // `/rm -rf/.exec(text)`: a pattern is looked for.
+        if name == ".exec" && at > 0 && self.sign(at - 1, '/') {
+            return;
+        }
         if name == "exec" && self.language != Language::Python {
             self.seen.duplicates = true;
             action = Action::Command;
@@ -44,7 +48,11 @@ impl Walker<'_, '_, '_> {
                 let recursive = self.says_recursive(at..end);
                 self.touch(Deed::Delete { recursive, bulk: false, narrowed: false }, &subject);
             }
-            Action::Open => self.open(args, &subject),
+            Action::Open => self.open(args, &subject, at..end),
+            // `User::truncate()`
+            Action::Write if args.is_empty() && self.language == Language::Php => {
+                self.engine.report.signal(Signal::DestructiveSql, self.span, name);
+            }
             Action::Write => {
                 self.touch(Deed::Write, &subject);
                 let text = args.iter().rev().find(|value| value.text() != subject);
@@ -67,7 +75,20 @@ impl Walker<'_, '_, '_> {
             }
             Action::Move => self.move_file(&first, args.get(1)),
             Action::Read => self.touch(Deed::Read, &subject),
+            Action::Unpack => {
+                // The archive stands in front, or is what the method was called on.
+                let place = args.iter().rev().find(|value| matches!(value, Value::Text(_)));
+                let place = place.map(Value::text).unwrap_or_default();
+                if path::is_home(&self.engine.resolve(&place), self.engine.facts) {
+                    self.engine.report.signal(Signal::KeyImplant, self.span, name);
+                }
+                self.touch(Deed::Write, &place);
+            }
             Action::Evaluate => self.evaluate(&first),
+            Action::Load => {
+                let file = Arg::new(first.text(), self.span);
+                self.engine.run_inner(Inner::File(self.language, file, Vec::new()), self.span);
+            }
             Action::Query => {
                 if name.ends_with("dropDatabase") || sql::is_destructive(&first.text()) {
                     self.engine.report.signal(Signal::DestructiveSql, self.span, first.text());
@@ -81,6 +102,16 @@ impl Walker<'_, '_, '_> {
     fn start_program(&mut self, action: Action, args: &[Value], inside: Range<usize>) {
         let first = args.first().cloned().unwrap_or(Value::Unknown);
         let end = inside.end;
+        let tokens = self.reader.tokens.get(inside.clone()).unwrap_or_default();
+        if let Some(place) = tokens.windows(3).find_map(directory) {
+            let place = self.engine.resolve(place);
+            let outer = self.engine.state.cwd.replace(place);
+            let rest = args.iter().take_while(|value| Some(value.text()) != self.engine.state.cwd);
+            let rest: Vec<Value> = rest.cloned().collect();
+            self.run(action, &rest);
+            self.engine.state.cwd = outer;
+            return;
+        }
         self.seen.runs_unknown |= first.text().starts_with(UNKNOWN);
         match (alias::listed_arguments(self.reader.tokens.get(inside).unwrap_or_default()), &first)
         {
@@ -186,11 +217,9 @@ impl Walker<'_, '_, '_> {
             (Action::Command, Value::Text(text), None) if is_mode(args.get(1)) => {
                 self.shell(text.clone());
             }
-            (_, Value::Text(_), None)
-                if args.len() > 1
-                    && args.iter().skip(1).all(|value| matches!(value, Value::Text(_))) =>
-            {
-                self.program(args.iter().map(Value::text).collect());
+            (_, Value::Text(_), None) if matches!(args.get(1), Some(Value::Text(_))) => {
+                let words = args.iter().take_while(|value| matches!(value, Value::Text(_)));
+                self.program(words.map(Value::text).collect());
             }
             (_, Value::Text(text), None) => self.shell(text.clone()),
             _ => {}
@@ -211,7 +240,7 @@ impl Walker<'_, '_, '_> {
         self.program(argv);
     }
 
-    fn open(&mut self, args: &[Value], subject: &str) {
+    fn open(&mut self, args: &[Value], subject: &str, inside: Range<usize>) {
         // Perl: the handle first, then a mode, then the path, or both in one.
         let perl = self.language == Language::Perl;
         let texts: Vec<String> = args.iter().skip(usize::from(perl)).map(Value::text).collect();
@@ -245,7 +274,8 @@ impl Walker<'_, '_, '_> {
         }
         let on_receiver = args.first().is_none_or(|value| value.text() != subject);
         let mode = args.get(usize::from(!on_receiver));
-        let writes = matches!(mode, Some(Value::Text(mode)) if mode.len() <= 4 && mode.contains(['w', 'a', 'x', '+']));
+        let writes = matches!(mode, Some(Value::Text(mode)) if mode.len() <= 4 && mode.contains(['w', 'a', 'x', '+']))
+            || self.reader.tokens.get(inside).unwrap_or_default().iter().any(|token| matches!(token, Token::Name(flag) if ends("O_WRONLY O_RDWR O_APPEND O_TRUNC", flag)));
         self.touch(if writes { Deed::Write } else { Deed::Read }, subject);
         if writes {
             self.opened = Some(subject.to_owned());
@@ -294,6 +324,16 @@ impl Walker<'_, '_, '_> {
             let code = Arg::of(text.clone(), self.span, taint);
             self.engine.run_inner(Inner::Code(self.language, code), self.span);
         }
+    }
+}
+
+/// `cwd="x"`, `cwd: "x"`: where a program is started.
+fn directory(tokens: &[Token]) -> Option<&str> {
+    match tokens {
+        [Token::Name(name), Token::Sign('=' | ':'), Token::Text(place)] if name == "cwd" => {
+            Some(place)
+        }
+        _ => None,
     }
 }
 

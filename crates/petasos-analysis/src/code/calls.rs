@@ -26,8 +26,12 @@ pub(crate) enum Action {
     /// First is taken away, second is written.
     Move,
     Read,
+    /// Unpacks an archive into a directory.
+    Unpack,
     /// Runs its argument as code of the same language.
     Evaluate,
+    /// Runs the file that its argument names.
+    Load,
     Query,
     /// Empties or drops what holds data.
     Destroy,
@@ -63,7 +67,7 @@ const ROWS: &[(Action, &str)] = &[
          deleteDirectory deleteRecursively deleteTree removeDir dir_delete pathrmdir rmdirRecurse \
          removeDirectoryRecursive removePathForcibly deleteDir delete_dir_all rmdir_all rmtree_all \
          forceDelete cleanDirectory fremove trashItem emptydir emptydirSync pathempty rmr \
-         unlink_recursive deleteAll",
+         unlink_recursive deleteAll send2trash moveToTrash",
     ),
     (Action::DeleteMaybeTree, "rmSync rmdirSync rm rmdir"),
     (Action::Open, "open fopen openSync File sysopen"),
@@ -87,8 +91,10 @@ const ROWS: &[(Action, &str)] = &[
     (
         Action::Evaluate,
         "eval instance_eval class_eval Function runInNewContext runInThisContext create_function \
-         compile dofile loadstring assert",
+         compile loadstring assert runsource runcode timeit runctx",
     ),
+    (Action::Load, "dofile run_path execfile load_source require_relative"),
+    (Action::Unpack, "extractall unpack_archive extract_all extractTo extractAllTo"),
     (
         Action::Query,
         "query executescript executemany raw do multi_query $executeRawUnsafe $queryRawUnsafe \
@@ -123,7 +129,7 @@ fn on_owner(name: &str, owner: &str, last: &str) -> Option<Action> {
     Some(match last {
         "shell" if name == "shell" => Action::Command,
         "new" if matches!(owner, "Command" | "ProcessBuilder" | "Process") => Action::Program,
-        "exec" if name == "exec" => Action::Evaluate,
+        "exec" if matches!(name, "exec" | "builtins.exec") => Action::Evaluate,
         "exec" if owner.is_empty() || lists("child_process cp Kernel shell os process", owner) => {
             Action::Command
         }
@@ -131,7 +137,7 @@ fn on_owner(name: &str, owner: &str, last: &str) -> Option<Action> {
         "execute" => Action::Query,
         "removeItem" if lists("default fileManager fm FileManager", owner) => Action::DeleteTree,
         "sync" | "manual" if matches!(owner, "rimraf" | "del" | "trash") => Action::DeleteTree,
-        "unlink" | "unlinkSync" | "remove" | "rm_f" | "safe_unlink" | "delete"
+        "unlink" | "unlinkSync" | "remove" | "rm_f" | "safe_unlink" | "delete" | "Delete"
             if deletes_files(owner, last) =>
         {
             Action::Delete
@@ -146,10 +152,8 @@ fn on_owner(name: &str, owner: &str, last: &str) -> Option<Action> {
 
 fn deletes_files(owner: &str, last: &str) -> bool {
     match last {
-        "remove" => {
-            matches!(owner, "os" | "fs" | "fsExtra" | "Deno" | "FileUtils" | "path" | "p" | "f")
-        }
-        "delete" => matches!(owner, "File" | "Pathname" | "Path" | "Files"),
+        "remove" => lists("os fs fsExtra Deno FileUtils path p f file", owner),
+        "delete" | "Delete" => owner.is_empty() || lists("File Pathname Path Files file", owner),
         _ => true,
     }
 }
@@ -158,7 +162,7 @@ fn deletes_files(owner: &str, last: &str) -> bool {
 pub(crate) fn lists_files(name: &str) -> bool {
     lists(
         "walk glob iglob rglob scandir listdir iterdir readdir readdirSync find finddepth children \
-         each_child entries globSync RecursiveDirectoryIterator",
+         each_child entries globSync RecursiveDirectoryIterator list_files",
         name.rsplit(['.', ':']).next().unwrap_or_default(),
     )
 }
@@ -179,8 +183,14 @@ pub(crate) fn reaches_network(name: &str) -> bool {
 /// Whether a module or package speaks to a cloud or a cluster.
 pub(crate) fn is_cloud_library(name: &str) -> bool {
     let first = name.split(['.', ':']).next().unwrap_or_default();
-    lists("boto3 botocore aioboto3 Aws kubernetes azure pulumi", first)
-        || begins("google.cloud @aws-sdk/ aws-sdk @google-cloud/ @azure/ @kubernetes/", name)
+    lists(
+        "boto3 botocore aioboto3 Aws kubernetes azure pulumi github gitlab digitalocean hcloud stripe \
+        cloudflare elasticsearch opensearchpy openstack libcloud linode_api4 octokit firebase_admin",
+        first,
+    ) || begins(
+        "google.cloud @octokit/ @aws-sdk/ aws-sdk @google-cloud/ @azure/ @kubernetes/",
+        name,
+    )
 }
 
 /// Whether a method of such a library takes something away for good.

@@ -123,14 +123,23 @@ impl Reader<'_> {
         if lists("os.sep os.path.sep path.sep File::SEPARATOR DIRECTORY_SEPARATOR", name) {
             return Some((Value::Text("/".to_owned()), at + 1));
         }
+        let descriptor = matches!(
+            (self.tokens.get(at + 1), self.tokens.get(at + 2)),
+            (Some(Token::Sign('(')), Some(Token::Number(zero) | Token::Text(zero)))
+                if matches!(zero.as_str(), "0" | "/dev/stdin" | "php://stdin")
+        );
         let reads = name.contains("stdin")
+            || descriptor && lists("readFileSync file_get_contents open", last)
             || name.contains("STDIN")
             || matches!(name, "input" | "gets" | "raw_input");
-        if reads && (lists("read readline gets input raw_input", last)) {
+        if reads && (descriptor || lists("read readline gets input raw_input", last)) {
             let end =
                 if self.opens(at + 1) { self.arguments(at + 1, nesting + 1).1 } else { at + 1 };
-            let text = self.stdin.clone().map_or(Value::Unknown, Value::Text);
-            return Some((text, end));
+            let text = self.stdin.as_deref().map(|text| match last {
+                "read" | "readFileSync" | "file_get_contents" => text.trim_end_matches('\n'),
+                _ => text.lines().next().unwrap_or_default(),
+            });
+            return Some((text.map_or(Value::Unknown, |text| Value::Text(text.to_owned())), end));
         }
         if name == "map" {
             return self.mapped(at, nesting + 1);
@@ -210,6 +219,7 @@ impl Reader<'_> {
             "glob" | "iglob" | "globSync" => first,
             "listdir" | "readdirSync" | "scandir" | "children" => Value::Text("*".to_owned()),
             "gettempdir" | "tmpdir" => Value::Text("/tmp".to_owned()),
+            "mkdtemp" | "mktmpdir" | "mkdtempSync" => Value::Text(format!("/tmp/tmp.{UNKNOWN}")),
             "str_rot13" => Value::Text(decode::rot13(&first.text())),
             "unescape" | "decodeURIComponent" | "unquote" | "urldecode" | "rawurldecode" => {
                 self.decoded = true;

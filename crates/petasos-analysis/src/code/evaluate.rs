@@ -228,6 +228,9 @@ impl Reader<'_> {
                         "b64decode" | "urlsafe_b64decode" | "decode64" | "fromhex"
                         | "unhexlify" | "decompress" | "loads" => self.function(&name, last, &args),
                         "homedir" | "home" => Value::Text(self.home.clone()),
+                        "readFileSync" | "readFile" if is_descriptor(args.first()) => {
+                            self.stdin.clone().map_or(Value::Unknown, Value::Text)
+                        }
                         "sep" => Value::Text("/".to_owned()),
                         "map" | "collect" if self.names_codes(start, at) => {
                             compute::from_codes(std::slice::from_ref(value))
@@ -419,6 +422,12 @@ impl Reader<'_> {
             _ => Value::Unknown,
         }
     }
+}
+
+/// Whether what is read is what flows in.
+fn is_descriptor(value: Option<&Value>) -> bool {
+    value == Some(&Value::Number(0))
+        || matches!(value, Some(Value::Text(path)) if path == "/dev/stdin")
 }
 
 fn number(text: &str) -> Value {

@@ -26,7 +26,9 @@ impl Reader<'_> {
         }
         let first = match last.trim_start_matches(['$', '@']) {
             "argv" => 1,
-            "ARGV" => 0,
+            "ARGV" if self.loose => 0,
+            // The first one of AWK is its own name.
+            "ARGV" => 1,
             "slice" if name.ends_with("argv.slice") => 1,
             _ => return None,
         };

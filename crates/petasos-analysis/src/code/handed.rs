@@ -1,17 +1,33 @@
 //! Calls that hand something over: a function by its name, a module that was required, a text that
 //! is a command.
 
-use super::calls;
+use super::calls::{self, Action};
 use super::evaluate::Value;
 use super::scan::Token;
 use super::walk::Walker;
 use super::{Language, verbs};
 use crate::flow::guess::announces;
-use crate::words::lists;
+use crate::rule::Signal;
+use crate::sql;
+use crate::words::{holds, lists};
+use std::ops::Range;
 
 /// Words in the names of functions that run what they are given.
 const RUNS: &str = "run exec execute command commands cmd shell sh system call spawn launch process popen \
     invoke send bash ssh perform task job script sudo local remote terminal capture subprocess proc";
+
+/// Words in names that start programs, and in names of what only shows, keeps or compares a text.
+const STARTS: &str =
+    "system exec spawn popen subprocess shell execsync child_process process command";
+const SHOWS: &str = "print println puts log warn error info debug write append push add match test search compile \
+    replace split join dumps stringify encode quote escape parse includes contains index starts ends equal assert \
+    expect count len format raise exception echo die strip sub gsub scan find in not and or if like message say";
+
+/// Whether words are a command that does harm.
+fn is_command<'a>(mut words: impl Iterator<Item = &'a str>) -> bool {
+    let first = words.next().unwrap_or_default();
+    announces(first.rsplit('/').next().unwrap_or(first), words.next().unwrap_or_default())
+}
 
 impl Walker<'_, '_, '_> {
     /// Calls that name what they call in an argument or in their own name.
@@ -60,19 +76,117 @@ impl Walker<'_, '_, '_> {
         }
     }
 
-    /// A text that is a command, given to a function of which nothing is known.
-    pub(super) fn hand_over(&mut self, name: &str, args: &[Value]) {
-        let runs = verbs::words(name).iter().any(|word| lists(RUNS, word));
-        if !runs || calls::action(name).is_some() {
+    /// A text that is a command, or words that are one, given to a function of which nothing is
+    /// known.
+    pub(super) fn hand_over(&mut self, name: &str, args: &[Value], inside: Range<usize>) {
+        let last = name.rsplit('.').next().unwrap_or_default();
+        let address = args.iter().find_map(|value| match value {
+            Value::Text(text) if text.starts_with("http") => Some(text),
+            Value::Text(text) if text.starts_with('/') && self.seen.network => Some(text),
+            _ => None,
+        });
+        let remote = address.is_some_and(|text| !holds("//localhost //127.", text));
+        if remote && last.eq_ignore_ascii_case("delete") {
+            self.engine.report.signal(Signal::CloudDelete, self.span, name);
+        }
+        let asks = verbs::words(last).iter().any(|word| lists("query exec execute sql raw", word));
+        let statement = args.iter().map(Value::text).find(|text| sql::is_destructive(text));
+        if let Some(text) = statement.filter(|_| asks) {
+            self.engine.report.signal(Signal::DestructiveSql, self.span, text);
+        }
+        let runs = verbs::words(name)
+            .iter()
+            .any(|word| lists(RUNS, word.trim_end_matches(char::is_numeric)));
+        if !runs || calls::action(name).is_some() && self.language != Language::Other {
             return;
         }
         for value in args.iter().take(4) {
             let Value::Text(text) = value else { continue };
-            let mut words = text.split_whitespace();
-            let first = words.next().unwrap_or_default();
-            if announces(first, words.next().unwrap_or_default()) {
+            if is_command(text.split_whitespace()) {
                 self.shell(text.clone());
             }
+        }
+        // Lists are built by calls in some languages.
+        let end = inside.end.max(inside.start + 10);
+        let tokens = self.reader.tokens.iter().take(end).skip(inside.start);
+        let words: Vec<String> = tokens
+            .take_while(|token| !matches!(token, Token::Sign(';' | '\n')))
+            .filter_map(|token| match token {
+                Token::Text(text) => Some(text.clone()),
+                _ => None,
+            })
+            .collect();
+        if words.len() > 1 && is_command(words.iter().map(String::as_str)) {
+            self.program(words);
+        }
+    }
+
+    /// Commands in the text of a program that starts some, where no call accounts for them: a name
+    /// that is built, a function that is handed on. What is printed or compared is no command.
+    pub(super) fn unaccounted(&mut self) {
+        let tokens = self.reader.tokens;
+        let runner = |token: &Token| match token {
+            Token::Name(name) | Token::Text(name) if !name.contains(' ') => {
+                verbs::words(name).iter().any(|word| lists(STARTS, word))
+            }
+            _ => false,
+        };
+        if !tokens.iter().any(runner) {
+            return;
+        }
+        for (at, token) in tokens.iter().enumerate() {
+            let Token::Text(text) = token else { continue };
+            let before = |back: usize| at.checked_sub(back).and_then(|at| tokens.get(at));
+            let shown = |token: Option<&Token>| matches!(token, Some(Token::Name(name)) if verbs::words(name).iter().any(|word| lists(SHOWS, word)));
+            let pattern = matches!(before(2), Some(Token::Name(name)) if name == ".exec")
+                && before(3) == Some(&Token::Sign('/'));
+            let kept = matches!(before(1), Some(Token::Sign('=')));
+            if shown(before(1)) || shown(before(2)) || kept || pattern {
+                continue;
+            }
+            let listed = tokens.iter().skip(at).step_by(2).map_while(|token| match token {
+                Token::Text(text) => Some(text.clone()),
+                _ => None,
+            });
+            let listed: Vec<String> = listed.take(8).collect();
+            if is_command(text.split_whitespace()) {
+                self.shell(text.clone());
+            } else if listed.len() > 1 && is_command(listed.iter().map(String::as_str)) {
+                self.program(listed);
+            }
+        }
+    }
+
+    /// `map(shutil.rmtree, ["x"])`, `forEach(fs.unlinkSync)`: a function that is handed over, with
+    /// what it will be given where that follows.
+    pub(super) fn passed_on(&mut self, name: &str, at: usize) {
+        let each = at > 1
+            && self.sign(at + 1, ')')
+            && matches!(self.reader.tokens.get(at - 2), Some(Token::Name(outer)) if lists("forEach map each", outer.rsplit('.').next().unwrap_or_default()));
+        let acts = matches!(
+            calls::action(name),
+            Some(Action::DeleteTree | Action::Delete | Action::Command | Action::Program)
+        );
+        if !acts || !each && !self.sign(at + 1, ',') || !name.contains('.') {
+            return;
+        }
+        let mut open = 0i32;
+        let behind = self.reader.tokens.iter().skip(at + 1).take(24).take_while(|token| {
+            open += match token {
+                Token::Sign('(' | '[' | '{') => 1,
+                Token::Sign(')' | ']' | '}') => -1,
+                _ => 0,
+            };
+            open >= 0 && !matches!(token, Token::Sign(';' | '\n'))
+        });
+        let given: Vec<Value> = behind
+            .filter_map(|token| match token {
+                Token::Text(text) => Some(Value::Text(text.clone())),
+                _ => None,
+            })
+            .collect();
+        if each || !given.is_empty() {
+            self.act(name, &given, at, at + 1);
         }
     }
 

@@ -49,6 +49,8 @@ impl Scanner {
         let letter = self.peek(0);
         match letter {
             '#' if self.hash_comments() => self.skip_line(),
+            // `#p"x"`: a path of Lisp.
+            '#' if self.hyphens && self.peek(1) == 'p' => self.at += 2,
             '/' if self.peek(1) == '/' && self.slash_comments() => self.skip_line(),
             '-' if self.peek(1) == '-' && self.language == Language::Other => self.skip_line(),
             '/' if self.peek(1) == '*' && self.slash_comments() => self.skip_block(),
@@ -90,6 +92,7 @@ impl Scanner {
         let last = self.at.checked_sub(1).and_then(|at| self.letters.get(at));
         let variable = self.language == Language::Perl && last == Some(&'$');
         !variable
+            && !self.hyphens
             && !matches!(
                 self.language,
                 Language::JavaScript | Language::AppleScript | Language::Tcl

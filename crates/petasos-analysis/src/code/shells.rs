@@ -74,7 +74,8 @@ impl Reading<'_, '_> {
             Some("set" | "let" | "mut" | "setenv" | "set-env") => self.assign(&words),
             Some("alias" | "abbr") => self.alias(&words),
             Some("eval" | "source" | ".") if words.len() > 1 => {
-                let rest = words.get(1..).unwrap_or_default().join(" ");
+                let rest = words.iter().skip(1).flat_map(|word| self.filled(word));
+                let rest = rest.collect::<Vec<_>>().join(" ");
                 self.text(&rest, nesting + 1);
             }
             _ => self.command(words),
@@ -129,6 +130,10 @@ impl Reading<'_, '_> {
 
     fn command(&mut self, words: Vec<String>) {
         let mut argv: Vec<String> = Vec::new();
+        // `${ command; }` of ksh.
+        for (_, code) in words.iter().filter_map(|word| word.split_once("$ ")) {
+            self.text(code, 8);
+        }
         for word in words {
             argv.extend(self.filled(&word));
         }
@@ -140,8 +145,8 @@ impl Reading<'_, '_> {
         let mut rest = argv.into_iter();
         while let Some(word) = rest.next() {
             let arg = |text: &str| Arg { glob: text.contains('*'), ..self.code.with_text(text) };
-            if lists("> >> ^ out> save", &word) && !args.is_empty() {
-                if let Some(path) = rest.next() {
+            if lists("> >> ^ out> save", &word) && (!args.is_empty() || word == "save") {
+                if let Some(path) = rest.find(|word| !word.starts_with('-')) {
                     let resolved = self.engine.resolve(&path);
                     self.engine.touch_path(Deed::Write, &arg(&path), &resolved);
                 }
@@ -156,6 +161,11 @@ impl Reading<'_, '_> {
     fn filled(&self, word: &str) -> Vec<String> {
         let Some((head, tail)) = word.split_once('$') else { return vec![word.to_owned()] };
         let tail = tail.trim_start_matches('{');
+        // `${(z):-words}` of zsh: flags, no name, and what stands for it.
+        let flagged = tail.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+        if let Some(words) = flagged.map_or(tail, |(_, rest)| rest).strip_prefix(":-") {
+            return words.split_whitespace().map(|word| word.replace('"', "")).collect();
+        }
         let end = tail.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
         let (name, after) = tail.split_at_checked(end.unwrap_or(tail.len())).unwrap_or((tail, ""));
         let Some(values) = self.variables.get(name) else {

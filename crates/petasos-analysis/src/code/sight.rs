@@ -51,7 +51,8 @@ impl Walker<'_, '_, '_> {
     pub(super) fn notice(&mut self, name: &str, at: usize) {
         let last = name.rsplit(['.', ':']).next().unwrap_or_default();
         self.seen.network |= calls::reaches_network(name);
-        self.seen.evaluates |= last == "eval";
+        self.seen.evaluates |= last == "eval"
+            || lists("pickle.loads marshal.loads dill.loads cloudpickle.loads", name);
         self.seen.duplicates |=
             lists("dup2 pty for_fd dup pipe reopen", last) || name.starts_with("pty");
         self.seen.decodes |= matches!(last, "chr" | "fromCharCode" | "unhexlify" | "marshal")
@@ -85,9 +86,20 @@ impl Walker<'_, '_, '_> {
             self.seen.owned |= args.get(1) == Some(&Value::Number(0));
         }
         self.notice_forks(name, last, at);
-        self.seen.lists |= calls::lists_files(name);
+        let bare = name.starts_with('.') && self.sign(at + 1, '(') && self.sign(at + 2, ')');
+        self.seen.deletes |= bare && last == "delete";
+        let everything = self.sign(at + 1, '(') && self.sign(at + 2, '{') && self.sign(at + 3, '}');
+        let all = matches!(at.checked_sub(3).and_then(|at| self.reader.tokens.get(at)), Some(Token::Name(name)) if name.ends_with("all"));
+        if everything && lists("deletemany delete_many remove", &last.to_ascii_lowercase())
+            || bare && last == "delete" && all
+        {
+            self.engine.report.signal(Signal::DestructiveSql, self.span, name);
+        }
+        self.seen.lists |= calls::lists_files(name) || name == "list.files";
         self.seen.sends |= lists("post put send sendall request urlopen fetch write", last);
-        if calls::lists_files(name) && self.sign(at + 1, '(') {
+        let listed = name == "Dir" && self.sign(at + 1, '[');
+        self.seen.lists |= listed;
+        if listed || calls::lists_files(name) && self.sign(at + 1, '(') {
             let (args, _) = self.reader.arguments(at + 1, 0);
             let root = args.into_iter().find_map(|value| match value {
                 Value::Text(text) => Some(text),
@@ -181,13 +193,14 @@ impl Walker<'_, '_, '_> {
         let fed =
             |origin| seen.reads_stdin && (seen.runs_unknown || seen.evaluates) && taint.has(origin);
         let shell = seen.network && seen.shell && (seen.duplicates || seen.evaluates);
+        let walks = |root: &str| seen.walked.as_ref().is_some_and(|place| place.starts_with(root));
         let together = [
             (shell || seen.sockets && seen.network && seen.runs_unknown, Signal::ReverseShell),
             (seen.evaluates && seen.network || fed(Taint::DOWNLOADED), Signal::RemoteCode),
             (seen.evaluates && decodes || fed(Taint::DECODED), Signal::DecodedCode),
             (seen.runs_unknown && (seen.computes || decodes), Signal::OpaqueCode),
             (seen.cloud && seen.takes_away, Signal::CloudDelete),
-            (seen.processes && seen.ends, Signal::ForceKill),
+            ((seen.processes || walks("/proc")) && seen.ends, Signal::ForceKill),
             (seen.owned && seen.lists, Signal::RootOwner),
             (seen.engine && seen.ends, Signal::ContainerEnd),
             (seen.forks && seen.loops || self.forks_itself(), Signal::ForkBomb),

@@ -38,10 +38,18 @@ pub(super) fn action(owner: &str, last: &str) -> Option<Action> {
     if own.len() == 1 && has("flushall flushdb dropdatabase") {
         return Some(Action::Destroy);
     }
+    let owners = words(owner);
+    if last == "all" && owners.last().is_some_and(|word| lists(TAKE_AWAY, word)) {
+        return Some(Action::DeleteTree);
+    }
     if !has(TAKE_AWAY) {
         return None;
     }
-    let owners = words(owner);
+    // `User.delete_all`, `index.delete`: everything that a store holds.
+    let store = owners.last().is_some_and(|word| lists(STORES, word) && word != "db");
+    if own.len() == 2 && has("all") || store && own.len() == 1 && has("delete drop destroy") {
+        return Some(Action::Destroy);
+    }
     let place = owners.last().is_some_and(|word| lists(TREES, word));
     if has(TREES) && own.len() > 1 || place && own.len() == 1 && !lists("drop flush", last) {
         Some(Action::DeleteTree)

@@ -1,7 +1,7 @@
 //! Looks at the calls of program text and reports what they would do.
 
 use super::alias;
-use super::calls;
+use super::calls::{self, Action};
 use super::compute;
 use super::evaluate::{Reader, Value};
 use super::print::is_bare_shell;
@@ -86,6 +86,9 @@ impl Engine<'_> {
             walker.walk();
         }
         walker.conclude();
+        if walker.engine.report.analysis.findings.is_empty() {
+            walker.unaccounted();
+        }
         let printed = walker.printed_stream();
         if walker.reader.steps == 0 {
             walker.engine.report.signal(Signal::Limit, span, "code");
@@ -159,8 +162,9 @@ impl Walker<'_, '_, '_> {
         // A function by its name, as PHP hands it to `array_map`.
         self.seen.deletes |= self.language == Language::Php && matches!(text, "unlink" | "rmdir");
         let before = |back: usize| at.checked_sub(back).and_then(|at| self.reader.tokens.get(at));
-        let imports = |token: Option<&Token>| matches!(token, Some(Token::Name(name)) if matches!(name.as_str(), "require" | "import" | "from"));
+        let imports = |token: Option<&Token>| matches!(token, Some(Token::Name(name)) if lists("require import from include include_once require_once load source use", name));
         if imports(before(1)) || imports(before(2)) {
+            self.seen.evaluates |= text.starts_with("http://") || text.starts_with("https://");
             self.seen.cloud |= calls::is_cloud_library(text);
             self.seen.engine |= text == "dockerode";
             self.seen.sockets |= text == "socket";
@@ -187,9 +191,12 @@ impl Walker<'_, '_, '_> {
                 self.write(text, printed.map_or(Value::Unknown, Value::Text));
             }
         }
-        if at >= 1 && self.sign(at - 1, '[') && self.sign(at + 1, ']') && self.sign(at + 2, '(') {
-            let (args, end) = self.reader.arguments(at + 2, 0);
-            self.act(&format!("child_process.{text}"), &args, at, end);
+        if at >= 2 && self.sign(at - 1, '[') && !matches!(before(2), Some(Token::Sign('=' | ','))) {
+            let (method, close) = self.reader.expression(at, 0);
+            if self.sign(close, ']') && self.sign(close + 1, '(') {
+                let (args, end) = self.reader.arguments(close + 1, 0);
+                self.act(&format!("child_process.{}", method.text()), &args, at, end);
+            }
         }
         let method = self.reader.tokens.get(at + 1);
         let runs = matches!(method, Some(Token::Name(name)) if name == ".execute")
@@ -252,10 +259,21 @@ impl Walker<'_, '_, '_> {
         ) && matches!(
             self.reader.tokens.get(at + 1),
             Some(Token::Text(_) | Token::Number(_) | Token::Name(_))
-        ) || self.reader.loose && self.sign(at + 1, '[') && name == "run";
+        ) || self.sign(at + 1, '[')
+            && (self.reader.loose && name.starts_with("run")
+                || self.language == Language::Other && calls::action(name).is_some());
         // `File.rm_rf!("x")`: the sign belongs to the name.
         let open = at + 1 + usize::from(self.sign(at + 1, '!') && self.sign(at + 2, '('));
         if !self.sign(open, '(') && !loose {
+            self.passed_on(name, at);
+            // `path("x")->remove_tree` of Perl, `User.delete_all` of Ruby.
+            let method = match self.language {
+                Language::Perl => self.sign(at.saturating_sub(1), '>'),
+                language => language == Language::Ruby && name.contains('.'),
+            };
+            if method && matches!(calls::action(name), Some(Action::DeleteTree | Action::Destroy)) {
+                self.act(name, &[], at, at + 1);
+            }
             let on_receiver = self.receiver.as_ref().is_some_and(|(place, _)| *place == at);
             if name.starts_with('.') && on_receiver && self.language == Language::Ruby {
                 self.act(name, &[], at, at + 1);
@@ -268,7 +286,8 @@ impl Walker<'_, '_, '_> {
             // `print F "x"`: the handle is no text.
             let handle = matches!(name, "print" | "printf" | "say")
                 && matches!(self.reader.tokens.get(at + 1), Some(Token::Name(_)))
-                && matches!(self.reader.tokens.get(at + 2), Some(Token::Text(_)));
+                && matches!(self.reader.tokens.get(at + 2), Some(Token::Text(_)))
+                || matches!(self.reader.tokens.get(at + 1), Some(Token::Name(word)) if lists("my our local", word));
             self.reader.loose_items(at + 1 + usize::from(handle), 0)
         };
         self.note_printed(name, &args);
@@ -304,7 +323,7 @@ impl Walker<'_, '_, '_> {
     /// A call, and what it leaves for the method behind it.
     fn called(&mut self, name: &str, args: &[Value], at: usize, end: usize) {
         self.act(name, args, at, end);
-        self.hand_over(name, args);
+        self.hand_over(name, args, at..end);
         if matches!(self.reader.tokens.get(end), Some(Token::Name(method)) if method.starts_with('.'))
         {
             let last = name.rsplit('.').next().unwrap_or_default();

@@ -8,7 +8,8 @@ use crate::rule::Signal;
 /// Parts of a text that fetch something, and parts that run what they are given.
 const FETCHES: &str = "downloadstring,invoke-webrequest,iwr ,downloadfile,invoke-restmethod,irm ,net.webclient,\
     curl ,wget ";
-const RUNS: &str = "iex,invoke-expression,start-process,| powershell,scriptblock]::create";
+const RUNS: &str = "iex,invoke-expression,start-process,| powershell,scriptblock]::create,; ./,; .\\,; & ,\
+    ;& ,;./,;.\\";
 
 /// Looks at every statement as a command.
 pub(super) fn run(engine: &mut Engine<'_>, code: &Arg) {
@@ -31,7 +32,14 @@ pub(super) fn run(engine: &mut Engine<'_>, code: &Arg) {
     }
     let home = engine.home();
     let mut listed = None;
-    for statement in statements(&code.text, true) {
+    // Carets hide nothing, and what was set is filled in.
+    let mut text = code.text.replace('^', "");
+    let set: Vec<String> = lower.split("set ").skip(1).take(8).map(str::to_owned).collect();
+    for (name, rest) in set.iter().filter_map(|rest| rest.split_once('=')) {
+        let value = rest.split(['&', '\n', '"']).next().unwrap_or_default();
+        text = text.replace(&format!("%{}%", name.trim_matches(['"', '/', 'a', ' '])), value);
+    }
+    for statement in statements(&text, true) {
         let mut argv: Vec<Arg> =
             statement.into_iter().map(|word| Arg::new(at_home(word, &home), code.span)).collect();
         if argv.is_empty() || argv.iter().any(|arg| arg.text.eq_ignore_ascii_case("-whatif")) {

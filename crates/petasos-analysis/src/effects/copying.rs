@@ -122,9 +122,11 @@ pub(super) fn into_container(call: &Call<'_>, found: &mut Vec<Found>) {
         ) => 2,
         _ => return,
     };
-    let Some((destination, [_, ..])) = operands.get(skip..).and_then(<[_]>::split_last) else {
+    let Some((destination, sources @ [_, ..])) = operands.get(skip..).and_then(<[_]>::split_last)
+    else {
         return;
     };
+    found.extend(each(Deed::Read, sources.iter().copied()));
     let path = match call.program {
         "adb" => Some((*destination).clone()),
         // The name of the container is the first part of the path.

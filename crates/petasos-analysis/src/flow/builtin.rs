@@ -79,8 +79,9 @@ impl Engine<'_> {
                 return Some(stream);
             }
             "trap" => {
-                let code =
-                    args.first().filter(|arg| !arg.text.starts_with('-') && args.len() > 1)?;
+                let mut words = args.iter().skip_while(|arg| arg.is("--"));
+                let code = words.next().filter(|arg| !arg.text.starts_with('-'))?;
+                words.next()?;
                 self.traps.push(code.clone());
                 return Some(self.run_shell(code.clone(), span));
             }
@@ -396,7 +397,12 @@ impl Engine<'_> {
         }
         if language != Language::Shell {
             self.run_imports(language, &code.text, span);
-            return self.run_program_text(language, &code);
+            let given = (!args.is_empty()).then(|| Rc::new(args));
+            let outer = self.state.positional.clone();
+            self.state.positional = given.or_else(|| outer.clone());
+            let stream = self.run_program_text(language, &code);
+            self.state.positional = outer;
+            return stream;
         }
         let outer = self.state.positional.clone();
         if !args.is_empty() || code.text.contains("$1") {

@@ -4,6 +4,7 @@ use super::engine::{Engine, NESTING_MAX};
 use super::report::{Deed, Touch, render};
 use super::spelling::{quote, respelt};
 use super::value::{Arg, Stream, Taint, Value};
+use crate::code::Language;
 use crate::effects;
 use crate::facts::Facts;
 use crate::own_program;
@@ -197,7 +198,9 @@ impl Engine<'_> {
             return self.globbed_program(argv, base, span);
         }
         let lower;
+        // A module of zsh has them under names of its own.
         let base = base.strip_suffix(".exe").unwrap_or(base);
+        let base = base.strip_prefix("zf_").unwrap_or(base);
         // Whoever fetches programs may name a version: `rimraf@5`.
         let base =
             base.split_once('@').map_or(base, |it| if it.0.is_empty() { base } else { it.0 });
@@ -207,6 +210,11 @@ impl Engine<'_> {
         } else {
             base
         };
+        // `uv run x.py`: a file of this line that a runner starts by its name.
+        if base.ends_with(".py") && self.state.files.contains_key(&self.resolve(base)) {
+            let code = Inner::File(Language::Python, first.clone(), args.to_vec());
+            return self.run_inner(code, span);
+        }
         if let Some(argv) = self.found_on_path(argv) {
             return self.run_call(program, &argv, span, assigns);
         }
@@ -368,6 +376,7 @@ impl Engine<'_> {
         let outer =
             (!inners.args.is_empty()).then(|| self.state.positional.replace(Rc::new(inners.args)));
         let mut output = Stream::empty();
+        let runs = !inners.list.is_empty();
         for inner in inners.list {
             let size = match &inner {
                 Inner::Argv(argv) => argv.len() * 100,
@@ -387,7 +396,7 @@ impl Engine<'_> {
         }
         self.via.pop();
         let remote = matches!(inners.name, "ssh" | "slogin" | "rsh" | "mosh");
-        if inners.elsewhere {
+        if inners.elsewhere && runs {
             let origin = if remote { Taint::DOWNLOADED } else { Taint::PROGRAM };
             output.taint = output.taint.with(origin);
         }

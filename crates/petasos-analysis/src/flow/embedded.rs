@@ -66,7 +66,9 @@ impl Engine<'_> {
             let code = lists("-e -c -x -p", about)
                 || about.starts_with('-')
                     && ends("eval exec execute expression string code expr", about);
-            if code && arg.text.contains('(') {
+            let plain = !arg.text.starts_with('-')
+                && ['"', '\''].iter().any(|quote| arg.text.contains(&format!("({quote}")));
+            if code && arg.text.contains(['(', '[']) || plain && !lists(ABOUT, about) {
                 self.run_inner(Inner::Code(Language::Other, arg.clone()), call.span);
             }
             let phrase =
@@ -171,9 +173,13 @@ impl Engine<'_> {
         if lists("mapfile readarray compgen complete", program) {
             for pair in args.windows(2).take(16) {
                 if let [flag, code] = pair
-                    && flag.is("-C")
+                    && lists("-C -W", &flag.text)
                 {
-                    self.run_shell(code.clone(), span);
+                    // Words are expanded again, a command is called back.
+                    match flag.text.as_str() {
+                        "-W" => self.expand_again(&code.text, span),
+                        _ => drop(self.run_shell(code.clone(), span)),
+                    }
                 }
             }
         }
@@ -202,8 +208,9 @@ impl Engine<'_> {
     /// Files that a text in the language of a tool writes or shows: `.output F`, `into outfile 'F'`.
     fn follow_files(&mut self, arg: &Arg, call: &Call<'_>) {
         let mut before = "";
-        for word in arg.text.split_whitespace().take(64) {
-            let path = word.trim_matches(['\'', '"', '(', ')', ';', ',', '[', ']']);
+        let parts = arg.text.split(|sign: char| sign.is_whitespace() || "'\"();,[]".contains(sign));
+        for word in parts.filter(|word| !word.is_empty()).take(64) {
+            let path = word;
             let verb = std::mem::replace(&mut before, word);
             if !path.starts_with(['/', '~']) {
                 continue;
@@ -226,7 +233,8 @@ const RUNNERS: &str = "npm yarn pnpm bun composer poetry pdm hatch uv rye pixi m
 
 /// Words in front of a file that is written.
 const WRITES: &str = ".output .once .backup .save .log .excel .clone o w g s outfile dumpfile to into \
-    write wq w! wq! saveas save output tee append > >> >! dump export redirect logging file";
+    write wq w! wq! saveas save output tee append > >> >! dump export redirect logging file \
+    writefile pg_file_write lo_export";
 
 /// The command that is substituted in the subscript of a name: `a[$(code)]`.
 pub(super) fn subscript(text: &str) -> Option<&str> {
@@ -250,6 +258,8 @@ fn base(text: &str) -> &str {
     text.rsplit('/').next().unwrap_or_default()
 }
 
+/// Words between a program and what it is given.
+const GIVEN: &str = "arg args arguments line value";
 /// Words behind which a command stands.
 const EXECS: &str = "exec run shell sh system spawn command cmd call start do eval script host execute \
     run-shell shell-escape shell-command process popen -c -e -x --exec --command --cmd --run : ! bash \
@@ -282,15 +292,14 @@ fn phrases(text: &str, anywhere: bool) -> Vec<Vec<String>> {
                 && (rule::knows(name) || lists("sudo doas env", name));
             let fresh = words.get(*at).is_some_and(|(_, fresh)| *fresh);
             let led = anywhere || fresh || *at == 0 || lists(EXECS, word(at.saturating_sub(1)));
-            let next = usize::from(lists("arg args arguments", word(at + 1)));
+            let next = usize::from(lists(GIVEN, word(at + 1)));
             begins || led && announces(name, word(at + 1 + next))
         });
         let shown = |at: usize| {
             (0..at).any(|before| lists(SHOWN, word(before).rsplit('.').next().unwrap_or_default()))
         };
         if let Some(start) = start.filter(|at| !shown(*at)) {
-            let own =
-                words.iter().skip(start).filter(|(word, _)| !lists("arg args arguments", word));
+            let own = words.iter().skip(start).filter(|(word, _)| !lists(GIVEN, word));
             let mut own: Vec<String> = own.map(|(word, _)| word.replace("$HOME", "~")).collect();
             // What is filled in between brackets is gone by now.
             if own.iter().skip(1).all(|word| word.starts_with('-')) {
@@ -311,7 +320,7 @@ fn parted(line: &str) -> Vec<(String, bool)> {
     let mut fresh = false;
     let mut open = false;
     for letter in line.chars() {
-        let sign = "\"',()[]{}!\\@+=%".contains(letter);
+        let sign = "\"',()[]{}!\\@+=%<>".contains(letter);
         if sign || letter.is_whitespace() {
             fresh |= sign;
             open = false;

@@ -16,7 +16,7 @@ use crate::words::{begins, ends, holds, lists};
 use crate::wrapper::{self, Inner, Obeyed};
 
 /// Programs whose arguments are words to show, to look for or to name files.
-pub(super) const PLAIN: &str = ": true false echo printf print say espeak figlet toilet cowsay cowthink \
+pub(super) const PLAIN: &str = ": true false write-host write-output write-error write-warning write-verbose echo printf print say espeak figlet toilet cowsay cowthink \
     banner lolcat logger notify-send wall write info whatis apropos tldr cheat howdoi which whereis \
     type hash help ls dir cat touch mkdir stat file wc test [ grep egrep fgrep zgrep rg ag ack ugrep \
     code subl open xdg-open tree du df basename dirname realpath readlink pgrep history complete \

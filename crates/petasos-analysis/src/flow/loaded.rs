@@ -35,8 +35,7 @@ const LOADED: &[(Language, &str)] = &[
          inv invoke scons doit locust mypy ipython streamlit conan waf poetry uv hatch pdm \
          django-admin scrapy airflow jupyter manim robot behave sphinx-build coverage alembic \
          gdb lldb blender mitmproxy mitmdump python2 pypy pypy3 kedro prefect dagster luigi \
-         mkdocs pre-commit snakemake nikola lektor; SConstruct scons; wscript waf; Snakefile \
-         snakemake",
+         mkdocs pre-commit snakemake nikola lektor; SConstruct scons; wscript waf",
     ),
     (
         Language::JavaScript,
@@ -145,7 +144,11 @@ impl Engine<'_> {
             let document = ends(DOCUMENTS, name) && name != "CMakeLists.txt";
             let stem = name.split('.').next().unwrap_or(name);
             let about = |arg: &Arg| arg.text.split([':', '.', '/']).any(|part| part == stem);
+            let below = |folder: &String| {
+                path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
+            };
             let entry = named.contains(path)
+                || named.iter().any(below)
                 || path.ends_with(".go")
                 || row.is_some_and(|(ending, _, _)| !ending.starts_with('.'))
                 || holds(ENTRIES, &name.to_ascii_lowercase())
@@ -186,7 +189,10 @@ impl Engine<'_> {
             self.run_code(language, Arg::new(text, span), Vec::new(), span);
         }
         if self.report.analysis.findings.len() == before
-            && matches!(language, None | Some(Language::Other | Language::Shell | Language::Ruby))
+            && !matches!(
+                language,
+                Some(Language::Python | Language::Make | Language::Php | Language::Perl)
+            )
         {
             self.run_phrases(text, span);
         }

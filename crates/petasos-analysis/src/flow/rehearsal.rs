@@ -86,7 +86,7 @@ const ROWS: &[Row] = &[
     row("salt salt-call", "", "", "test=True test=true"),
     row("sbatch srun salloc", "", "", "--test-only"),
     row("alembic", "", "", "--sql"),
-    row("rake", "nPT", "CfgIRre", "--dry-run --prereqs --tasks"),
+    row("rake", "nPTDAW", "CfgIRre", "--dry-run --prereqs --tasks"),
     row("nft iptables-restore ip6tables-restore visudo", "c", "f", "--check --test"),
     row("git-filter-repo", "", "", "--analyze --dry-run"),
 ];

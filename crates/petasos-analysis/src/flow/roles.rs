@@ -10,17 +10,22 @@ use super::value::Arg;
 use crate::code::verbs;
 use crate::path::{self, Target};
 use crate::rule::{self, Signal};
-use crate::words::lists;
+use crate::words::{ends, lists};
 
 /// Verbs that take something away for good.
 const DELETES: &str = "delete deleteall deletecollection destroy purge wipe drop nuke terminate erase teardown undeploy \
     decommission deprovision flushall flushdb flush truncate obliterate rmr unlink-all destroy-all expunge trash \
     deregister down reset-all wipeall removeall clear-all zap deallocate unregister dropdb rmtree gc";
 /// Verbs that do so where they are forced, or where a noun stands in front of them.
-const TAKES: &str = "rm remove reset uninstall prune empty forget cleanup clean";
+const TAKES: &str = "rm remove reset uninstall prune empty forget cleanup clean del clear";
 /// Options that are such a verb.
 const ENDING: &str = "--destroy --purge --wipe --down --terminate --force-delete --nuke --drop --delete \
     --unregister --remove-all --erase --delete-branch";
+/// Options that are a verb which ends something, and options whose value is the verb.
+const ENDS: &str = "--kill --stop --shutdown --deactivate --unload --disconnect --disable --uninstall -stop \
+    -shutdown -kill --remove --unpublish";
+const OPERATIONS: &str =
+    "--op --operation --action --mode --command --method --verb -k -s --do --cmd";
 /// Verbs that end something which runs.
 const STOPS: &str = "stop shutdown kill disable restart halt suspend reboot hibernate poweroff quit terminate-all drain evict cordon stopall killall leave stepdown deactivate";
 /// Verbs that show something to the world.
@@ -30,7 +35,7 @@ const HARMLESS: &str = "help list ls show describe get info status plan diff exp
     completion docs man run test exec new init create add config set log logs version check lint build \
     generate install edit format fmt watch serve start preview validate read query inspect";
 const REHEARSED: &str = "--dry-run --dry_run --dryrun --help --whatif -whatif --check --preview --plan \
-    --noop --simulate help --list --print --no-act --dry -help --list-targets --version --snapshot";
+    --noop --simulate help --list --print --no-act --dry -help --list-targets --version --snapshot --preview-only -?";
 /// Programs whose words are names of tasks, packages, tests, topics or text.
 const NAMERS: &str = "make gmake bmake ninja just task rake npm yarn pnpm npx bunx bun gradle gradlew mvn \
     mvnw ant sbt mill lein mix cargo go poetry uv pip pip3 pipx conda mamba brew apt apt-get dnf yum \
@@ -66,13 +71,12 @@ const OUTPUTS: &str = "-o -O -w -d -D -P -s -keyout -key-file --key-file --resul
     --write --write-out --to --prefix --one-top-level --save-to --export --dump --directory-prefix \
     --output-document --append-output --result --report --pidfile --pid-file -outdir -out --trace --html --install-dir --root --into --extract-to";
 /// Options that change a file where it is.
-const IN_PLACE: &str =
-    "-i -L --in-place --inplace -w --write --fix --edit ed -u --overwrite -W --replace --modify -I";
+const IN_PLACE: &str = "-replace -insert -remove -i -L --in-place --inplace -w --write --fix --edit ed -u --overwrite -W --replace --modify -I";
 /// Words that write to a disk, as verb, option or part of a program's name.
 const DISK_VERBS: &str = "restore write mkfs format wipe erase zero create init clone burn flash -z --zero-range \
     --wipe --erase --format --zap zap mklabel mkpart restoredisk restoreparts --write --restore \
     -w --punch-hole -p --autonuke secure-erase --clear labelclear mkpartfs part-init part-disk mkswap sanitize --overwrite -r --discard mktable rm";
-const DISK_PROGRAMS: &str = "mk make- newfs format wipe erase flash burn restore clone zero nuke shred part \
+const DISK_PROGRAMS: &str = "mk make- newfs write image etcher format wipe erase flash burn restore clone zero nuke shred part \
     install discard nwipe fallocate";
 /// Programs that only look at a disk, or attach it.
 const DISK_READERS: &str = "ls lsblk blkid smartctl mount umount file stat cat head hexdump xxd od udevadm \
@@ -143,11 +147,13 @@ impl Engine<'_> {
             || call.args.iter().any(|arg| lists(DISK_VERBS, &arg.text));
         let shows =
             call.args.iter().any(|arg| lists("list info status show dump print --list", &arg.text));
-        if lists(DISK_READERS, lower) || lower.starts_with("mkfs.") || !writes || shows {
+        if lists(DISK_READERS, lower) || lower.starts_with("mkfs.") || shows {
             return;
         }
-        for arg in call.args.iter().take(32) {
-            if arg.text.contains(char::is_whitespace) {
+        let before = std::iter::once("").chain(call.args.iter().map(|arg| arg.text.as_str()));
+        for (arg, before) in call.args.iter().zip(before).take(32) {
+            let named = lists("-d --drive --device --disk --target -o --output --dest", before);
+            if arg.text.contains(char::is_whitespace) || !writes && !named {
                 continue;
             }
             let text = arg.text.rsplit(['=', ',']).next().unwrap_or_default();
@@ -181,6 +187,10 @@ impl Engine<'_> {
             let word = arg.with_text(value);
             let key =
                 name.starts_with('-') && KEYS.split_whitespace().any(|part| name.contains(part));
+            let sends = lists("send upload share post put", call.operand(0));
+            if sends && path::is_environment_file(&path) {
+                self.report.signal(Signal::Exfiltration, call.span, call.name.text.clone());
+            }
             if !keeper && !key && is_secret(&path, call) {
                 self.touch(Deed::Read, &word, call);
             }
@@ -218,7 +228,7 @@ fn attached(text: &str) -> Option<(&str, &str)> {
 /// Programs whose options of these names are no output.
 const LOOKERS: &str = "ffmpeg scp sftp ls ps ssh mount lsof stat test [ find fd grep rg egrep diff du df tree git docker podman \
     systemctl journalctl kubectl nginx cut sort sudo env mkdir java python python3 node perl ruby php psql mysql bash sh zsh \
-    date ping dig sshd visudo named-checkconf apachectl haproxy rsync tail head less wc shellcheck cc gcc g++ clang ld cmake bpftrace \
+    date ping dig sshd visudo named-checkconf apachectl haproxy rsync tail head less wc shellcheck cc gcc g++ clang ld bpftrace \
     locate column realpath readlink watch install cp mv ln rm tar unzip useradd usermod who";
 
 fn is_secret(path: &str, call: &Call<'_>) -> bool {
@@ -233,7 +243,7 @@ fn is_sensitive(path: &str, call: &Call<'_>) -> bool {
 fn meaning(word: &str) -> Option<Signal> {
     // A word in capitals is the method of a request, or a name.
     let capitals = word.len() > 1 && !word.bytes().any(|byte| byte.is_ascii_lowercase());
-    let parts = verbs::words(word.rsplit(':').next().unwrap_or(word));
+    let parts = verbs::words(word.rsplit([':', '.']).next().unwrap_or(word));
     let first = parts.first().filter(|_| !capitals)?;
     let last = parts.last().unwrap_or(first);
     let means = |list: &str| lists(list, word) || lists(list, first) || lists(list, last);
@@ -257,8 +267,19 @@ fn named(program: &str) -> Option<Signal> {
     let joined = ["delete", "destroy", "purge", "flush"].iter().find_map(|verb| {
         stem.strip_suffix(verb).filter(|head| head.len() > 2).map(|head| (head, *verb))
     });
+    // `Remove-ItemProperty`: a verb in front of what it is about.
+    if let Some((verb, noun)) = stem.split_once('-')
+        && lists(
+            "remove clear uninstall disable stop restart unregister reset revoke suspend",
+            verb,
+        )
+        && !lists("item variable host module job transcript history psbreakpoint process", noun)
+    {
+        return Some(if lists(STOPS, verb) { Signal::ServiceStop } else { Signal::CloudDelete });
+    }
     let (head, tail) = stem.rsplit_once(['-', '.', '_']).or(joined)?;
-    let verb = !head.is_empty() && (lists(DELETES, tail) || lists("stop kill publish", tail));
+    let verb =
+        !head.is_empty() && (lists(DELETES, tail) || lists("stop kill publish disable", tail));
     verb.then(|| meaning(tail)).flatten()
 }
 
@@ -271,16 +292,19 @@ fn verb(call: &Call<'_>) -> Option<Signal> {
     let mut after_option = false;
     let mut seen = 0;
     let mut harmless = false;
+    let (mut before, mut last) = ("", "");
     for arg in call.args.iter().take(8) {
         let text = arg.text.as_str();
         let behind = std::mem::replace(&mut after_option, is_valued(arg));
+        let option = std::mem::replace(&mut last, text);
         if text.starts_with('-')
             && !lists("-delete -destroy -purge -wipe -deleteall -rm -rmr", text)
         {
             continue;
         }
         let word = text.trim_start_matches('-');
-        let plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_:".contains(&byte));
+        let plain =
+            word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_:.".contains(&byte));
         if !plain || word.is_empty() {
             if behind {
                 continue;
@@ -288,28 +312,46 @@ fn verb(call: &Call<'_>) -> Option<Signal> {
             break;
         }
         let named = word == "rm" && call.args.len() > 1;
-        if lists(TAKES, word) && (forced || named || seen > 0) && !behind
+        // `cluster uninstall`: what has no operand goes itself.
+        let whole = lists("reset uninstall remove", word) && call.operands().count() == 1;
+        let noun = word.split_once([':', '.']).map(|_| word.rsplit([':', '.']).next());
+        let noun = noun.flatten().is_some_and(|last| lists(TAKES, last) && last != "clean");
+        if lists(TAKES, word) && (forced || named || whole || seen > 0) && !behind
+            || noun && !behind
             || word.contains("scale") && idle
         {
             return Some(Signal::CloudDelete);
         }
-        if let Some(signal) = meaning(word).filter(|_| !behind) {
+        let operation = behind && lists(OPERATIONS, option);
+        if let Some(signal) = meaning(word).filter(|_| !behind || operation) {
             return Some(signal);
         }
         if word == "push"
             && !rule::knows(call.program)
-            && call.operands().skip(1).any(|arg| arg.text.contains(['/', ':']))
+            && call.operands().skip(1).any(|arg| {
+                arg.text.contains(['/', ':'])
+                    || ends(".nupkg .gem .whl .tgz .crate .vsix", &arg.text)
+            })
         {
             return Some(Signal::Publish);
         }
+        if word == "token" && before == "auth" || lists("auth:token get-access-token", word) {
+            return Some(Signal::SecretRead);
+        }
+        before = word;
         seen += usize::from(!behind);
         harmless |= lists(HARMLESS, word) && !behind;
         if harmless || seen >= 3 {
             break;
         }
     }
-    let ends = |arg: &Arg| ENDING.split_whitespace().any(|option| arg.text.starts_with(option));
-    (!harmless && call.args.iter().any(ends)).then_some(Signal::CloudDelete)
+    let ending = |arg: &Arg| ENDING.split_whitespace().any(|option| arg.text.starts_with(option));
+    let stops = |arg: &Arg| lists(ENDS, &arg.text);
+    match harmless {
+        false if call.args.iter().any(ending) => Some(Signal::CloudDelete),
+        false if call.args.iter().any(stops) => Some(Signal::ServiceStop),
+        _ => None,
+    }
 }
 
 /// An option that may take the next word as its value.

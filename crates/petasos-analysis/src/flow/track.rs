@@ -45,7 +45,12 @@ impl Engine<'_> {
             | "tftp" | "rsync" => {
                 self.track_download(call);
             }
-            "git" if call.operand(0) == "clone" => self.track_clone(call),
+            "git" | "hg" | "svn" | "fossil" | "bzr" | "darcs"
+                if lists("clone checkout co export get branch", call.operand(0)) =>
+            {
+                self.track_clone(call);
+            }
+            _ if fetches(call) => self.unpacked = true,
             "mkfifo" => {
                 let paths: Vec<String> =
                     call.operands().take(8).map(|arg| self.resolve(&arg.text)).collect();
@@ -185,11 +190,13 @@ impl Engine<'_> {
         if call.program == "curl" && !call.flag('O') && !call.long("--remote-name") {
             return;
         }
+        // What a list names, or a page, is not said here.
+        self.unpacked |= call.program == "wget" && (call.flag('i') || call.flag('r'));
         let folder = call.option(&["-P", "--directory-prefix", "--output-dir"]);
         let urls: Vec<String> = call.operands().map(|arg| arg.text.clone()).collect();
         for url in urls {
             let clean = url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
-            let Some(name) = clean.rsplit('/').next().filter(|name| !name.is_empty()) else {
+            let Some(name) = clean.rsplit(['/', ':']).next().filter(|name| !name.is_empty()) else {
                 continue;
             };
             let path = match &folder {
@@ -306,6 +313,12 @@ impl Engine<'_> {
             self.packed.insert(archive, members);
         }
     }
+}
+
+/// Whether a program brings files whose names are not said.
+fn fetches(call: &Call<'_>) -> bool {
+    lists("smbget ftpget gdown", call.program)
+        || call.operands().take(4).any(|arg| arg.is("download"))
 }
 
 /// A script that sets something up, by its name.

@@ -40,7 +40,7 @@ impl Engine<'_> {
             ["run" | "run-script" | "rum" | "urn", name, ..] => *name,
             ["install" | "i" | "ci" | "add" | "rebuild" | "link", ..] => "install",
             ["publish" | "pack", ..] => "prepare",
-            ["t" | "tst", ..] => "test",
+            ["t" | "tst", ..] if call.program == "npm" => "test",
             [name, ..] => *name,
             [] if call.program == "yarn" => "install",
             [] => return,

@@ -22,7 +22,7 @@ pub(crate) fn is_secret(path: &str, facts: &Facts) -> bool {
     ) || path.starts_with("/etc/ssl/private/")
         || path.starts_with("/etc/ssh/ssh_host_") && !path.ends_with(".pub")
         || path.starts_with("/proc/") && ends("/environ /mem", path)
-        || begins("/var/run/secrets/ /run/secrets/", path)
+        || begins("/var/run/secrets/ /run/secrets/ /tmp/krb5cc", path)
     {
         return true;
     }

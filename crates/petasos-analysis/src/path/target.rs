@@ -186,6 +186,10 @@ fn system_target(path: &str) -> Target {
     let mirror = path.starts_with("/private/var/")
         && !path.starts_with("/private/var/tmp")
         && !path.starts_with("/private/var/folders");
+    let lower = path.get(..11).unwrap_or_default().to_ascii_lowercase().replace('\\', "/");
+    if lower.ends_with(":/windows/") || lower.ends_with(":/windows") {
+        return Target::SystemConfig;
+    }
     if path == "/usr" {
         Target::SystemFile
     } else if path.ends_with("docker.sock") || under(CONFIG) || mirror {

@@ -5,6 +5,7 @@ use crate::program::{Program, act};
 use crate::rule::Signal::CloudDelete;
 
 pub(super) static PROGRAMS: &[Program] = &[
+    act(CloudDelete, "swift orb", "delete"),
     act(
         CloudDelete,
         "terraform tofu terragrunt terraform.exe cdktf",

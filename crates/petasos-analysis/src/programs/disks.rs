@@ -20,7 +20,7 @@ pub(super) static PROGRAMS: &[Program] = &[
     act(
         DiskFormat,
         "sfdisk cfdisk gdisk parted cgdisk partx addpart delpart",
-        "% !@-l|--list|print|-p|--print|-d|--dump|-x !--verify",
+        "% !@-l|--list|print|-p|--print|-d|--dump|-x|-s|--show !--verify",
     ),
     act(DiskFormat, "wipefs", "-a|-o|--all"),
     act(DiskFormat, "badblocks", "-w"),
@@ -37,7 +37,7 @@ pub(super) static PROGRAMS: &[Program] = &[
     act(DiskFormat, "mdadm", "@--zero-superblock|--create|-C|--stop"),
     act(DiskFormat, "zpool", "destroy|labelclear|create"),
     act(DiskFormat, "zfs", "destroy"),
-    act(DiskFormat, "btrfs", "device delete|remove"),
+    act(DiskFormat, "btrfs", "device delete|remove; device add -f|--force; replace start -f"),
     act(DiskFormat, "dmsetup", "remove|remove_all|wipe_table"),
     act(
         DiskFormat,
@@ -47,5 +47,9 @@ pub(super) static PROGRAMS: &[Program] = &[
     act(DiskFormat, "format", "@?:"),
     act(DiskFormat, "flashrom", "-w|-E"),
     act(DiskFormat, "mtd", "erase|write"),
+    act(DiskFormat, "fastboot", "erase|format|flash; -w"),
+    act(DiskFormat, "cipher", "@/w*"),
+    act(DiskFormat, "blkzone", "reset|finish"),
+    act(DiskFormat, "ocs-sr", "..restore*"),
     act(DiskFormat, "lvremove vgremove pvremove lvreduce flash_erase", "#1 !-t"),
 ];

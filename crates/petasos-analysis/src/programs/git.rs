@@ -19,6 +19,7 @@ pub(super) static PROGRAMS: &[Program] = &[
          checkout -f|--force|-B|--ours|--theirs|--pathspec-from-file; checkout --; \
          checkout #3 !-b|--orphan|--track|-t|--detach; \
          checkout ...|./|:/|[*]|:|.. !-b|--orphan|--track|-t|--detach; \
+         checkout */*.?|*/*.??|*/*.??? !-b|--orphan|--track|-t|--detach; annex drop --force; \
          switch -f|--force|--discard-changes|-C|--force-create; restore !-S|--staged; \
          restore -W|--worktree; stash drop|clear; rm -r|-f|--force !--cached !-n; \
          worktree remove -f|--force; submodule deinit -f|--force; read-tree --reset|-u; \
@@ -41,7 +42,9 @@ pub(super) static PROGRAMS: &[Program] = &[
         "git hub dolt",
         VALUES,
         "push|send-pack -f|-d|--force*|--force|--delete|--mirror|--prune !-n; \
-         push|send-pack ..+?*|:?* !-n; fetch|pull ..+*:* !..*refs/remotes/*",
+         push|send-pack ..+?*|:?* !-n; fetch|pull ..+*:* !..*refs/remotes/*; \
+         fetch|pull ..*:* -f|--force !..*refs/remotes/*; config remote.*.push +*|:*; \
+         config remote.*.mirror true",
     ),
     verbal(
         KeyImplant,
@@ -51,7 +54,8 @@ pub(super) static PROGRAMS: &[Program] = &[
          core.pager|init.templatedir|core.editor _ --global|--system; config core.hookspath /*|~*; \
          config core.sshcommand _",
     ),
-    act(GitDiscard, "jj sl", "abandon|hide"),
+    act(GitDiscard, "jj sl", "abandon|hide|restore; op|operation abandon|restore; undo _"),
+    act(GitDiscard, "cvs", "update|up -C"),
     act(GitDiscard, "bzr brz p4 fossil got darcs", "revert|obliterate|uncommit|clean-tree"),
     act(GitRemote, "svn", "delete|rm|remove|del ..*://*"),
     act(GitDiscard, "hg", "strip|purge; update -C|--clean; revert -a|--all"),

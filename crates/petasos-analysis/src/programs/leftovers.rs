@@ -4,7 +4,10 @@ use crate::program::{Program, act};
 use crate::rule::Signal::Emptied;
 
 pub(super) static PROGRAMS: &[Program] = &[
-    act(Emptied, "trash-empty", ""),
+    act(Emptied, "trash-empty clear-recyclebin", ""),
+    act(Emptied, "osascript", "~finder ~delete|emptythetrash|emptytrash"),
+    act(Emptied, "smbclient", "~deltree|rmdir"),
+    act(Emptied, "chef-apply chef-client", "~action:delete|action:remove"),
     act(Emptied, "gio", "trash --empty"),
     act(Emptied, "gvfs-trash", "--empty"),
     act(Emptied, "postsuper", "-d=ALL"),

@@ -26,17 +26,19 @@ pub(super) static PROGRAMS: &[Program] = &[
         Power,
         "busctl dbus-send gdbus qdbus",
         "~login1|consolekit|systemd1|ksmserver|sessionmanager ~poweroff|reboot|halt|suspend|\
-         hibernate|powerdown|shutdown",
+         hibernate|powerdown|shutdown; ~ksmserver ~logout",
     ),
     act(Power, "osascript", "~systemevents|finder|loginwindow ~shutdown|restart|sleep"),
     act(Power, "pmset", "~sleepnow"),
     act(Power, "ipmitool", "~power ~off|cycle|reset|soft"),
     act(Power, "ansible", "-m|--module-name=*reboot|*shutdown"),
+    act(Power, "xe", "host-shutdown|host-reboot"),
+    act(Power, "dinitctl", "shutdown"),
     act(Power, "wmic", "~os ~shutdown|reboot"),
     act(Power, "initctl", "~runlevel ~0|6"),
     act(
         Power,
-        "openrc-shutdown s6-svscanctl stop-computer restart-computer runit-init acpitool \
+        "openrc-shutdown s6-svscanctl s6-linux-init-shutdown s6-linux-init-hpr stop-computer restart-computer runit-init acpitool \
          pm-suspend pm-hibernate gnome-session-quit xfce4-session-logout",
         "",
     ),

@@ -32,4 +32,11 @@ pub(super) static PROGRAMS: &[Program] = &[
     act(SecretRead, "kubectl oc", "config view @--raw|--flatten"),
     act(KeyExport, "gpg gpg2", "--export-secret*"),
     act(KeyExport, "getent", "shadow|gshadow"),
+    act(SecretRead, "lpass", "show|export"),
+    act(SecretRead, "kwallet-query", "-r"),
+    act(SecretRead, "gcloud", "secrets versions access"),
+    act(SecretRead, "az", "keyvault secret show|download; ..keys ..list; ..get-credentials"),
+    act(SecretRead, "aws", "ecr get-login-password; sts get-session-token|assume-role"),
+    act(SecretRead, "gh glab", "auth status @-t|--show-token"),
+    act(SecretRead, "npm", "token create"),
 ];

@@ -4,7 +4,9 @@ use crate::program::{Program, act};
 use crate::rule::Signal::DestructiveSql;
 
 pub(super) static PROGRAMS: &[Program] = &[
-    act(DestructiveSql, "dropdb dropuser", "#1"),
+    act(DestructiveSql, "dropdb dropuser pg_dropcluster", "#1"),
+    act(DestructiveSql, "hbase", "~drop'|deleteall'|truncate'|disable'|drop_all|drop_namespace"),
+    act(DestructiveSql, "drush", "site-install|site:install|si"),
     act(DestructiveSql, "mysqladmin", "@drop|shutdown"),
     act(
         DestructiveSql,
@@ -27,7 +29,7 @@ pub(super) static PROGRAMS: &[Program] = &[
         "rails rake prisma artisan php knex sequelize sequelize-cli typeorm mix npx yarn pnpm \
          bundle console symfony sail ddev lando spark heroku doctrine drush drizzle-kit ecto",
         "@db:drop|db:reset|db:drop:all|db:purge|migrate:fresh|migrate:rollback|migrate:reset|\
-         db:wipe|schema:drop|ecto.drop|ecto.reset|db:migrate:undo:all|doctrine:database:drop|\
+         db:wipe|db:migrate:reset|db:test:purge|schema:drop|ecto.drop|ecto.reset|db:migrate:undo:all|doctrine:database:drop|\
          doctrine:schema:drop|db:schema:load|migrate:refresh|sql:drop|sql-drop|pg:reset|\
          db:truncate_all|doctrine:schema:drop:full|orm:schema-tool:drop",
     ),

@@ -22,6 +22,7 @@ pub(super) static PROGRAMS: &[Program] = &[
     act(KeyImplant, "defaults", "write _ LoginHook|LogoutHook"),
     act(KeyImplant, "systemctl", "enable"),
     act(KeyImplant, "update-alternatives", "@--install|--set"),
+    act(KeyImplant, "sc", "create"),
     act(KeyImplant, "hash", "@-p"),
     act(KeyImplant, "enable", "@-f"),
 ];

@@ -8,7 +8,10 @@ pub(super) static RULE: Rule = Rule {
     key: "world-writable permissions",
     description: "lets everybody write",
     checks: &[
-        Check::Call("chmod gchmod setfacl install mkdir umask icacls find rsync", check),
+        Check::Call(
+            "chmod gchmod setfacl install mkdir mkfifo mknod umask icacls cacls find rsync",
+            check,
+        ),
         Check::Signal(Signal::WorldWritable),
     ],
     matches: &[
@@ -43,14 +46,16 @@ fn check(call: &Call<'_>) -> bool {
                         .is_some_and(|mode| mode.contains('w') || mode == "7")
             })
         }),
-        "install" | "mkdir" => {
+        "install" | "mkdir" | "mkfifo" | "mknod" => {
             call.values(&["-m", "--mode"]).chain(call.clustered('m')).any(|mode| opens(&mode.text))
         }
         "umask" => call.args.iter().any(|arg| {
             matches!(arg.text.as_str(), "0" | "00" | "000" | "0000")
                 || arg.text.contains(['=', '+']) && opens(&arg.text)
         }),
-        "icacls" => call.args.iter().any(|arg| arg.text.to_ascii_lowercase().contains("everyone:")),
+        "icacls" | "cacls" => {
+            call.args.iter().any(|arg| arg.text.to_ascii_lowercase().contains("everyone:"))
+        }
         "find" => false,
         "rsync" => call.values(&["--chmod"]).any(|modes| {
             modes.text.split(',').any(|mode| opens(mode.trim_start_matches(['D', 'F'])))
@@ -92,6 +97,7 @@ fn opens(mode: &str) -> bool {
         let Some(at) = clause.find(['+', '=', '-']) else { return false };
         let (who, what) = clause.split_at_checked(at).unwrap_or((clause, ""));
         let plain = !who.is_empty() && who.bytes().all(|byte| b"ugoa".contains(&byte));
-        plain && who.contains(['o', 'a']) && adds_write(what)
+        let all = who.is_empty() && what.starts_with('=');
+        (plain && who.contains(['o', 'a']) || all) && adds_write(what)
     })
 }

@@ -234,20 +234,22 @@ fn database(call: &Call<'_>, inners: &mut Inners) {
 fn stream_editor(call: &Call<'_>, inners: &mut Inners) {
     let scripts = call.values(&["-e", "--expression"]).chain(call.operands().next().cloned());
     for script in scripts {
+        // What a substitution made is what a bare `e` runs.
+        let mut made = None;
         for step in sed::steps(&script.text) {
-            match step {
-                sed::Step::Run(text) if !text.trim().is_empty() => {
-                    inners.shell(script.with_text(text));
-                }
-                sed::Step::Replace { to, flags, .. }
-                    if flags.split('w').next().is_some_and(|flags| flags.contains('e')) =>
-                {
+            let code = match step {
+                sed::Step::Run(text) if text.trim().is_empty() => made.take(),
+                sed::Step::Run(text) => Some(text),
+                sed::Step::Replace { to, flags, .. } => {
                     // What the pattern found is filled in.
-                    let found = UNKNOWN.to_string();
-                    inners.shell(script.with_text(to.replace('&', &found)));
+                    let to = to.replace('&', &UNKNOWN.to_string());
+                    let runs = flags.split('w').next().is_some_and(|flags| flags.contains('e'));
+                    made = (!runs).then(|| to.clone());
+                    runs.then_some(to)
                 }
-                _ => {}
-            }
+                _ => None,
+            };
+            inners.list.extend(code.map(|code| Inner::Shell(script.with_text(code), Vec::new())));
         }
     }
 }

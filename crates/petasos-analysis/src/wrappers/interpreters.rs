@@ -221,7 +221,8 @@ fn options(call: &Call<'_>, language: Language, inners: &mut Inners) -> Option<O
             module(call.args.get(at + 1..).unwrap_or_default(), inners);
             return None;
         } else if matches!(text, "-" | "/dev/stdin") {
-            inners.list.push(Inner::Stdin(language, Vec::new()));
+            let rest = call.args.get(at + 1..).unwrap_or_default().to_vec();
+            inners.list.push(Inner::Stdin(language, rest));
             return None;
         } else if let Some(flags) =
             text.strip_prefix('-').filter(|flags| !flags.is_empty() && !flags.starts_with('-'))
@@ -384,5 +385,6 @@ fn awk(call: &Call<'_>, inners: &mut Inners) {
             given => code.with_text(format!("{given}{}", code.text)),
         };
         push_code(Language::Awk, Some(&code), inners);
+        inners.args = call.args.get(at + 1..).unwrap_or_default().to_vec();
     }
 }

@@ -56,7 +56,7 @@ const ROWS: &[Row] = &[
         RUNNING,
         0,
     ),
-    behind("pnpm yarn", "node", RUNNING, 0),
+    behind("pnpm yarn", "node ..foreach", RUNNING, 0),
     behind("jj", "..exec", "", 0),
     behind("nix", "..-c ..--command ..--", "", 0),
 ];
@@ -134,6 +134,12 @@ fn opens_program(call: &Call<'_>, inners: &mut Inners) {
         "dpkg" | "rpm"
             if call.flag('q') || !(call.flag('i') || call.flag('U') || call.long("--install")) =>
         {
+            return;
+        }
+        "dotnet" if matches!(call.operand(0), "fsi" | "script") => {
+            let code = call.operands().filter(|arg| arg.text.contains('(')).cloned();
+            inners.list.extend(code.map(|code| Inner::Code(Language::Other, code)));
+            inners.list.push(Inner::Stdin(Language::Other, Vec::new()));
             return;
         }
         "wine" | "mono" | "dotnet" => {

@@ -17,7 +17,7 @@ pub(super) static WRAPPER: Wrapper = Wrapper {
 const OTHERS: &str = "fish csh tcsh elvish nu rc xonsh";
 
 /// Shell options whose value is the next argument.
-const VALUES: &str = "--rcfile --init-file -O +O -o +o";
+const VALUES: &str = "--rcfile --init-file -O +O -o +o -C --init-command";
 
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     inners.opaque = true;
@@ -34,6 +34,11 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
             && let Some(file) = call.args.get(at + 1)
         {
             inners.list.push(Inner::File(Language::Shell, file.clone(), Vec::new()));
+        }
+        if matches!(text, "-C" | "--init-command")
+            && let Some(code) = call.args.get(at + 1).filter(|_| call.program == "fish")
+        {
+            inners.list.push(Inner::Code(Language::OtherShell, code.clone()));
         }
         if text == "--command" || text == "-c" && call.program == "fish" {
             code_next = true;
