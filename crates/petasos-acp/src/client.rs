@@ -11,20 +11,20 @@ use std::time::Duration;
 
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
-    CancelNotification, ClientCapabilities, ContentBlock, Error, ImageContent, Implementation,
-    InitializeRequest, InitializeResponse, NewSessionRequest, NewSessionResponse, PermissionOption,
-    PermissionOptionKind, PromptRequest, RequestPermissionOutcome, RequestPermissionRequest,
-    RequestPermissionResponse, SelectedPermissionOutcome, SessionNotification, SessionUpdate,
-    SetSessionModeRequest, SetSessionModeResponse, TextContent,
+    CancelNotification, CancelRequestNotification, ClientCapabilities, ContentBlock, Error,
+    ImageContent, Implementation, InitializeRequest, InitializeResponse, NewSessionRequest,
+    NewSessionResponse, PermissionOption, PermissionOptionKind, PromptRequest, RequestId,
+    RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse,
+    SelectedPermissionOutcome, SessionNotification, SessionUpdate, SetSessionModeRequest,
+    SetSessionModeResponse, TextContent,
 };
-use parking_lot::Mutex;
 use petasos_contract::BoxFuture;
 use petasos_contract::wait::Owned;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::rpc::{Frame, Peer, PeerError, told};
+use crate::rpc::{CANCEL, Frame, Peer, PeerError, told};
 use crate::wire::{Arrival, Transport};
 use calls::Calls;
 pub use calls::{AgentCall, AgentCallState, WantedAction};
@@ -159,7 +159,7 @@ impl AgentConnection {
 }
 
 async fn listen(mut transport: Transport, peer: Arc<Peer>, watcher: Arc<dyn AgentWatcher>) {
-    let asked: Mutex<Vec<Owned<()>>> = Mutex::default();
+    let mut asked: Vec<(RequestId, Owned<()>)> = Vec::new();
     let calls: Arc<Calls> = Arc::default();
     while let Some(arrival) = transport.lines.recv().await {
         let Arrival::Line(line) = arrival else { continue };
@@ -171,18 +171,31 @@ async fn listen(mut transport: Transport, peer: Arc<Peer>, watcher: Arc<dyn Agen
             Frame::Request { id, method, params } => {
                 let (peer, watcher) = (Arc::clone(&peer), Arc::clone(&watcher));
                 let calls = Arc::clone(&calls);
+                let name = id.clone();
                 let work = Owned::start(async move {
                     let answer = answer(&method, params, watcher.as_ref(), &calls).await;
                     peer.respond(&id, answer).await;
                 });
-                let mut asked = asked.lock();
-                asked.retain(|work| !work.is_finished());
-                asked.push(work);
+                asked.retain(|(_, work)| !work.is_finished());
+                asked.push((name, work));
+            }
+            Frame::Notification { method, params } if method == CANCEL => {
+                withdrawn(params, &mut asked, &peer).await;
             }
             Frame::Notification { .. } | Frame::Invalid { .. } => {}
         }
     }
     peer.close();
+}
+
+/// The agent does not want to know any more: nobody is asked on its behalf.
+async fn withdrawn(params: Value, asked: &mut Vec<(RequestId, Owned<()>)>, peer: &Peer) {
+    let Ok(note) = serde_json::from_value::<CancelRequestNotification>(params) else { return };
+    let open = |(id, work): &(RequestId, Owned<()>)| *id == note.request_id && !work.is_finished();
+    if let Some(at) = asked.iter().position(open) {
+        drop(asked.remove(at));
+        peer.respond(&note.request_id, Err(Error::request_cancelled())).await;
+    }
 }
 
 /// What is not known, or cannot be read, is of a later version and passes.
@@ -232,10 +245,10 @@ async fn answer(
     watcher.called(&call, is_new);
     let allowed = watcher.permit(&calls.wanted(&call)).await;
     // Never wider than once: what lasts is decided here, not there.
-    let kinds = if allowed {
-        [PermissionOptionKind::AllowOnce, PermissionOptionKind::AllowAlways]
+    let kinds: &[PermissionOptionKind] = if allowed {
+        &[PermissionOptionKind::AllowOnce]
     } else {
-        [PermissionOptionKind::RejectOnce, PermissionOptionKind::RejectAlways]
+        &[PermissionOptionKind::RejectOnce, PermissionOptionKind::RejectAlways]
     };
     let found = kinds.iter().find_map(|kind| asked.options.iter().find(|it| it.kind == *kind));
     let outcome = match found {

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{
-    AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, SessionId, SessionUpdate,
-    UnstructuredCommandInput,
+    AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, SessionId, SessionInfoUpdate,
+    SessionUpdate, UnstructuredCommandInput,
 };
 use parking_lot::Mutex;
 use petasos_contract::CallId;
@@ -22,24 +22,18 @@ use crate::render::{Abilities, CallRecord, Lookup, Renderer};
 use crate::rpc::Peer;
 use crate::rules::RuledSession;
 
-/// Slash commands that make no sense in an editor: it has its own ways to begin, to switch and to
-/// answer.
+/// Slash commands that make no sense in an editor: it has its own ways to answer and to set up.
 const NOT_HERE: &[&str] = &[
-    "new",
-    "resume",
-    "branch",
     "approve",
     "deny",
     "config",
     "provider",
     "providers",
     "rollback",
-    "personality",
     "background",
     "jobs",
     "history",
     "save",
-    "sessions",
     "skills",
     "memory",
     "reload-mcp",
@@ -69,6 +63,8 @@ pub(crate) struct EditorSession {
     soon: Mutex<Option<Owned<()>>>,
     /// The slash commands that the client knows.
     commands: Mutex<Option<AvailableCommandsUpdate>>,
+    /// The title that the client knows.
+    title: Mutex<Option<String>>,
     _servers: Box<dyn Any + Send + Sync>,
 }
 
@@ -122,6 +118,7 @@ impl EditorSession {
             shown: Mutex::default(),
             soon: Mutex::new(None),
             commands: Mutex::new(None),
+            title: Mutex::new(None),
             _servers: servers,
         })
     }
@@ -149,6 +146,7 @@ impl EditorSession {
         if following.is_some() {
             return;
         }
+        *self.title.lock() = title;
         let asking = Arc::new(Asking {
             wire: self.wire.clone(),
             peer: Arc::clone(&self.peer),
@@ -166,7 +164,6 @@ impl EditorSession {
             renderer: Arc::clone(&self.renderer),
             printed: HashSet::new(),
             questions: HashMap::new(),
-            title,
             shown: *self.shown.lock(),
             fell_back: false,
             early: None,
@@ -209,6 +206,24 @@ impl EditorSession {
         let commands = self.session.service().commands();
         let listed = commands.iter().filter(|one| is_here(&one.name)).map(command);
         AvailableCommandsUpdate::new(listed.collect())
+    }
+
+    /// A title that has changed.
+    pub(crate) async fn tell_title(&self) {
+        let Ok(view) = self.session.view().await else { return };
+        let Some(title) = view.head.and_then(|head| head.title) else { return };
+        let before = self.title.lock().replace(title.clone());
+        if before.as_ref() != Some(&title) {
+            let info = SessionInfoUpdate::new().title(title).updated_at(crate::time::now());
+            self.tell(SessionUpdate::SessionInfoUpdate(info)).await;
+        }
+    }
+
+    /// The command that a name means, whichever of its names that is.
+    pub(crate) fn meant(&self, name: &str) -> String {
+        let commands = self.session.service().commands();
+        let known = commands.into_iter().find(|one| one.aliases.iter().any(|it| it == name));
+        known.map_or_else(|| name.to_owned(), |one| one.name)
     }
 
     /// Stops what runs: the first prompt that is not answered, or whatever else does.

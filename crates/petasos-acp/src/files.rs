@@ -47,16 +47,14 @@ impl ClientFiles {
         Ok(read.content)
     }
 
-    /// Replaces the text of a file; on the disk where the client only reads.
+    /// Replaces the text of a file. A client that only reads leaves that to the disk.
     pub(crate) async fn write(&self, path: &Path, text: &str) -> Result<(), EnvError> {
+        if !self.offers.write_text_file {
+            return Err(EnvError::Unsupported { backend: "editor's", what: "write files" });
+        }
         let request = WriteTextFileRequest::new(self.session.clone(), path, text);
         let written = self.peer.request("fs/write_text_file", &request, PATIENCE).await;
         written.map(|_: WriteTextFileResponse| ()).map_err(|error| failed(path, &error))
-    }
-
-    /// Whether the client writes files.
-    pub(crate) fn writes(&self) -> bool {
-        self.offers.write_text_file
     }
 }
 

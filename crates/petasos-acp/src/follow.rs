@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use agent_client_protocol_schema::v1::{
-    NoticeSeverity, SessionId, SessionInfoUpdate, SessionNotification, SessionUpdate,
+    NoticeSeverity, SessionId, SessionNotification, SessionUpdate,
 };
 use parking_lot::Mutex;
 use petasos_contract::CallId;
@@ -26,13 +26,14 @@ use crate::port::ModelOption;
 use crate::render::Renderer;
 use crate::replay;
 use crate::rpc::Peer;
+use crate::texts;
 
 /// What a running command prints is shown at most this often.
 const OUTPUT_EVERY: Duration = Duration::from_millis(100);
 /// A call of another window is shown within this time after it is asked about.
 const CALL_SHOWN: Duration = Duration::from_secs(2);
-/// A turn that a command asked for begins within this time.
-const BEGINS: Duration = Duration::from_secs(2);
+/// What a client is told.
+const UPDATE: &str = "session/update";
 /// So many ended turns are remembered for prompts that have not asked yet.
 const ENDED_MAX: usize = 256;
 
@@ -44,6 +45,8 @@ pub(crate) struct Progress {
     missed: Mutex<bool>,
     changed: Notify,
     running: watch::Sender<Option<SubmissionId>>,
+    /// Messages whose turns are stopped when they begin: nobody waits for them any more.
+    withdrawn: Mutex<HashSet<SubmissionId>>,
     /// The prompts of this client, which it shows by itself. Held while one is being submitted.
     own: tokio::sync::Mutex<HashSet<SubmissionId>>,
 }
@@ -55,6 +58,7 @@ impl Progress {
             missed: Mutex::new(false),
             changed: Notify::new(),
             running: watch::Sender::new(None),
+            withdrawn: Mutex::default(),
             own: tokio::sync::Mutex::default(),
         })
     }
@@ -83,12 +87,21 @@ impl Progress {
         drop(running.wait_for(|now| *now == Some(id)).await);
     }
 
-    /// Comes back when no turn runs, after one has begun that was submitted just now.
-    pub(crate) async fn idle(&self) {
-        let mut running = self.running.subscribe();
-        let begun = running.wait_for(Option::is_some);
-        if tokio::time::timeout(BEGINS, begun).await.is_ok() {
-            drop(running.wait_for(Option::is_none).await);
+    /// Nobody waits for a message any more: its turn is stopped, and no other.
+    pub(crate) fn withdraw(&self, id: SubmissionId, session: &Session) {
+        let mut withdrawn = self.withdrawn.lock();
+        if *self.running.borrow() == Some(id) {
+            session.interrupt();
+        } else {
+            withdrawn.insert(id);
+        }
+    }
+
+    fn started(&self, id: SubmissionId, session: &Session) {
+        let mut withdrawn = self.withdrawn.lock();
+        self.running.send_replace(Some(id));
+        if withdrawn.remove(&id) {
+            session.interrupt();
         }
     }
 
@@ -122,7 +135,6 @@ pub(crate) struct Follower {
     pub(crate) printed: HashSet<CallId>,
     /// Questions that the client is asked.
     pub(crate) questions: HashMap<QuestionId, Owned<()>>,
-    pub(crate) title: Option<String>,
     /// The last row that the client was shown before.
     pub(crate) shown: i64,
     /// Whether somebody else answered last than was chosen.
@@ -183,7 +195,7 @@ impl Follower {
                     let update = self.renderer.lock().user(&words);
                     self.send(update).await;
                 }
-                self.progress.running.send_replace(Some(*id));
+                self.progress.started(*id, &self.session);
             }
             SessionEvent::QuestionAsked(question) => {
                 self.send_output().await;
@@ -292,15 +304,9 @@ impl Follower {
         }
     }
 
-    /// A title that has changed.
-    async fn send_title(&mut self) {
-        let Ok(view) = self.session.view().await else { return };
-        let title = view.head.and_then(|head| head.title);
-        if title.is_some() && title != self.title {
-            self.title.clone_from(&title);
-            let info = SessionInfoUpdate::new().title(title.unwrap_or_default());
-            let info = info.updated_at(crate::time::now());
-            self.send(SessionUpdate::SessionInfoUpdate(info)).await;
+    async fn send_title(&self) {
+        if let Some(open) = self.open.upgrade() {
+            open.tell_title().await;
         }
     }
 
@@ -309,7 +315,14 @@ impl Follower {
     }
 }
 
-/// Tells a client something about a session.
+/// Tells a client something about a session. Of a call that is too long for a message only its state
+/// is told: it must not stay open.
 pub(crate) async fn send(peer: &Peer, session: &SessionId, update: SessionUpdate) {
-    peer.notify("session/update", &SessionNotification::new(session.clone(), update)).await;
+    let note = SessionNotification::new(session.clone(), update);
+    if peer.notify(UPDATE, &note).await {
+        return;
+    }
+    if let Some(update) = texts::shortened(note.update) {
+        peer.notify(UPDATE, &SessionNotification::new(session.clone(), update)).await;
+    }
 }

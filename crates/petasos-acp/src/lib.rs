@@ -11,8 +11,8 @@
 //! | `editor`, `follow`, `render`, `replay`, `shown`, `texts` | a session at a client, and what it is shown |
 //! | `content`, `prompt` | from a prompt to its stop reason |
 //! | `permit` | questions to the person at the client |
-//! | `mode`, `rules`, `options` | what is asked before it happens, and what can be chosen |
-//! | `files`, `terminals` | texts of the client, saved or not; commands in its terminals |
+//! | `mode`, `rules`, `reach`, `options` | what is asked before it happens, and what can be chosen |
+//! | `files`, `places`, `terminals` | texts of the client, saved or not; where files really are; commands in its terminals |
 //! | `client` | the other direction: another agent as ours |
 //! | `check`, `snippets` | whether the server works here, and what editors must be told |
 //! | `port` | what the program around must offer |
@@ -29,8 +29,10 @@ mod options;
 mod paging;
 mod panel;
 mod permit;
+mod places;
 pub mod port;
 mod prompt;
+mod reach;
 mod render;
 mod replay;
 pub mod rpc;

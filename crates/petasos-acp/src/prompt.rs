@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agent_client_protocol_schema::v1::{ContentBlock, Error, PromptResponse, StopReason};
 use petasos_contract::reply::Reason;
 use petasos_session::{
-    Admission, AfterCommand, Outcome, Session, SessionError, SubmissionId, TurnEnd, TurnError,
+    Admission, AfterCommand, Input, Outcome, SessionError, SubmissionId, TurnEnd, TurnError,
     TurnHandle, WhenBusy, command,
 };
 use tokio_util::sync::CancellationToken;
@@ -56,21 +56,25 @@ impl Arrived {
         if self.cancel.is_cancelled() {
             return Ok(PromptResponse::new(StopReason::Cancelled));
         }
-        let turn = {
-            // Held until the turn is known as ours: the client shows its own words itself.
-            let mut own = open.progress.own().lock().await;
-            let admitted = open.session.submit(prompted.input, WhenBusy::Queue).await;
-            match admitted.map_err(|error| failed(&error))? {
-                Admission::Started(turn) => {
-                    own.insert(turn.id);
-                    turn
-                }
-                Admission::Queued { turn, .. } => turn,
-                Admission::Steered => return Ok(PromptResponse::new(StopReason::EndTurn)),
-            }
-        };
+        let turn = self.submitted(prompted.input).await?;
         drop(passing);
         self.ended(turn).await
+    }
+
+    /// Says something to the agent, as this client's own words.
+    async fn submitted(&self, input: Input) -> Result<TurnHandle, Error> {
+        let open = &self.open;
+        // Held until the turn is known as ours: the client shows its own words itself.
+        let mut own = open.progress.own().lock().await;
+        let admitted = open.session.submit(input, WhenBusy::Queue).await;
+        match admitted.map_err(|error| failed(&error))? {
+            Admission::Started(turn) => {
+                own.insert(turn.id);
+                Ok(turn)
+            }
+            Admission::Queued { turn, .. } => Ok(turn),
+            Admission::Steered => Err(told(Error::internal_error(), "nobody asked to steer")),
+        }
     }
 
     /// The words of the prompt's recordings; nothing when it is cancelled meanwhile.
@@ -96,52 +100,59 @@ impl Arrived {
     /// A slash command: what it says is a message of the agent.
     async fn command(
         &self,
-        name: &str,
+        typed: &str,
         line: &str,
         host: &dyn EditorHost,
     ) -> Result<PromptResponse, Error> {
-        let open = &self.open;
-        if !editor::is_here(name) {
-            let text = format!("`/{name}` is not for editors: use the editor's own menu for that.");
-            let update = open.renderer.lock().agent(&text);
-            open.tell(update).await;
-            return Ok(PromptResponse::new(StopReason::EndTurn));
+        let (open, ended) = (&self.open, Ok(PromptResponse::new(StopReason::EndTurn)));
+        let name = open.meant(typed);
+        if !editor::is_here(&name) {
+            self.say(&format!("`/{name}` is not for editors: use the editor's own menu for that."))
+                .await;
+            return ended;
         }
-        let outcome = open.session.command(line).await.map_err(|error| failed(&error))?;
+        let mut outcome = open.session.command_alone(line).await.map_err(|error| failed(&error))?;
+        match &outcome.then {
+            // The client keeps its name for the conversation.
+            AfterCommand::New => {
+                outcome =
+                    open.session.command("/new here").await.map_err(|error| failed(&error))?;
+            }
+            AfterCommand::Switch(other) => {
+                let way = "open it from the editor's list of conversations; this one goes on here";
+                self.say(&format!("The conversation is `{other}`: {way}.")).await;
+                return ended;
+            }
+            AfterCommand::Nothing | AfterCommand::Submit(_) => {}
+        }
         for page in &outcome.pages {
             let update = open.renderer.lock().page(page);
             open.tell(update).await;
         }
-        match name {
-            "model" | "reasoning" | "think" => options::tell(open, host).await,
+        match name.as_str() {
+            "model" | "reasoning" => options::tell(open, host).await,
+            "title" => open.tell_title().await,
             "plan" | "go" => {
                 options::follow_phase(open).await;
                 options::tell(open, host).await;
             }
             _ => {}
         }
-        if let AfterCommand::Submit(_) = outcome.then {
-            // The session has taken it by itself: it is over when the session rests again.
-            self.rest().await;
-        }
-        Ok(PromptResponse::new(StopReason::EndTurn))
+        let AfterCommand::Submit(words) = outcome.then else { return ended };
+        let input = Input { context: outcome.context, ..words.as_str().into() };
+        let turn = self.submitted(input).await?;
+        self.ended(turn).await
     }
 
-    async fn rest(&self) {
-        let idle = self.open.progress.idle();
-        tokio::select! {
-            () = idle => {}
-            () = self.cancel.cancelled() => {
-                self.open.session.interrupt();
-                self.open.progress.idle().await;
-            }
-        }
+    async fn say(&self, text: &str) {
+        let update = self.open.renderer.lock().agent(text);
+        self.open.tell(update).await;
     }
 
     /// Waits for the end of a turn, and until everything of it has been sent.
     async fn ended(&self, turn: TurnHandle) -> Result<PromptResponse, Error> {
         let (id, open) = (turn.id, &self.open);
-        let stop = Stop { session: &open.session, armed: true };
+        let stop = Stop { open, id, armed: true };
         let end = {
             let mut end = std::pin::pin!(turn.end());
             tokio::select! {
@@ -177,9 +188,10 @@ impl Drop for Arrived {
     }
 }
 
-/// A turn whose asker gives up is stopped.
+/// A turn whose asker gives up is stopped, now or when it begins.
 struct Stop<'a> {
-    session: &'a Session,
+    open: &'a EditorSession,
+    id: SubmissionId,
     armed: bool,
 }
 
@@ -192,7 +204,7 @@ impl Stop<'_> {
 impl Drop for Stop<'_> {
     fn drop(&mut self) {
         if self.armed {
-            self.session.interrupt();
+            self.open.progress.withdraw(self.id, &self.open.session);
         }
     }
 }

@@ -150,6 +150,11 @@ impl Renderer {
         self.calls.get(call.as_str()).map(|open| (open.wire.clone(), open.fields.clone()))
     }
 
+    /// The tool of a call that has no result yet.
+    pub(crate) fn tool(&self, call: &CallId) -> Option<&str> {
+        self.calls.get(call.as_str()).map(|open| open.tool.as_str())
+    }
+
     /// The words of a message, once its turn begins.
     pub(crate) fn words(&mut self, id: SubmissionId) -> Option<String> {
         self.submitted.remove(&id)

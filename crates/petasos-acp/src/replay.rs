@@ -52,7 +52,8 @@ pub(crate) fn said(renderer: &mut Renderer, message: &Message) -> Vec<SessionUpd
         }
         Message::Tool(result) => {
             let text = result.content.text();
-            let status = if has_failed(&text) { Status::Error } else { Status::Ok };
+            let is_command = renderer.tool(&result.tool_call_id) == Some("terminal");
+            let status = if has_failed(&text, is_command) { Status::Error } else { Status::Ok };
             updates.extend(renderer.answered(&result.tool_call_id, status, &text));
         }
     }
@@ -60,12 +61,14 @@ pub(crate) fn said(renderer: &mut Renderer, message: &Message) -> Vec<SessionUpd
 }
 
 /// Whether a stored result tells of a failure: an error, or in brackets that the call was stopped,
-/// not run, or lost with its program.
-fn has_failed(result: &str) -> bool {
-    match serde_json::from_str::<Value>(result) {
-        Ok(value) => value.get("error").is_some_and(|error| !error.is_null()),
-        Err(_) => result.trim().starts_with('[') && result.trim().ends_with(']'),
-    }
+/// not run, or lost with its program. A command tells it by its exit code.
+fn has_failed(result: &str, is_command: bool) -> bool {
+    let Ok(value) = serde_json::from_str::<Value>(result) else {
+        return result.trim().starts_with('[') && result.trim().ends_with(']');
+    };
+    let code = value.get("exit_code").and_then(Value::as_i64).filter(|_| is_command);
+    let error = || value.get("error").is_some_and(|error| !error.is_null());
+    code.map_or_else(error, |code| code != 0)
 }
 
 fn shown(content: &Content) -> Vec<ContentBlock> {

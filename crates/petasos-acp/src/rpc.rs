@@ -178,9 +178,9 @@ impl Peer {
         self.waiting.lock().clear();
     }
 
-    /// Tells something.
-    pub(crate) async fn notify(&self, method: &str, params: &impl Serialize) {
-        self.send(json!({ "jsonrpc": "2.0", "method": method, "params": params })).await;
+    /// Tells something; `false` when it is longer than a message may be, and was not told.
+    pub(crate) async fn notify(&self, method: &str, params: &impl Serialize) -> bool {
+        self.send(json!({ "jsonrpc": "2.0", "method": method, "params": params })).await
     }
 
     /// Answers something.

@@ -5,7 +5,7 @@
 //! that the editor can show it.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -23,6 +23,8 @@ use serde_json::{Map, Value};
 use crate::files::ClientFiles;
 use crate::mode::Mode;
 use crate::panel::ClientPanel;
+use crate::places::{self, Roots};
+use crate::reach;
 use crate::render::{CallRecord, FileDiff};
 use crate::shown;
 use crate::terminals::ClientTerminals;
@@ -33,10 +35,8 @@ const CALLS_MAX: usize = 64;
 const TEXT_MAX: u64 = 1024 * 1024;
 /// More of a result is not sent to an editor.
 const RESULT_MAX: usize = 256 * 1024;
-/// Names of files that hold keys.
-const KEY_FILES: &[&str] = &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "authorized_keys"];
-/// Folders whose content decides what runs or who gets in.
-const KEY_FOLDERS: &[&str] = &[".git", ".ssh", ".gnupg", ".petasos", ".hermes", ".aws"];
+/// Where anybody may write.
+const TEMPORARY: &str = "/tmp";
 
 /// The rules of all sessions that are open in an editor.
 pub struct EditorRules {
@@ -56,7 +56,7 @@ impl std::fmt::Debug for EditorRules {
 /// One session of an editor.
 pub(crate) struct RuledSession {
     /// What may be edited without leaving the workspace.
-    roots: Vec<PathBuf>,
+    roots: Roots,
     /// The client's texts, where it offers them.
     pub(crate) files: Option<Arc<ClientFiles>>,
     /// The client's terminals, where it has some.
@@ -75,7 +75,8 @@ struct Ruled {
 /// What is known about a call.
 #[derive(Debug, Clone, Default)]
 struct Watched {
-    key: String,
+    /// What a denial for the session would cover.
+    keys: Vec<String>,
     before: Vec<(PathBuf, Option<String>)>,
     proposed: Vec<FileDiff>,
     record: CallRecord,
@@ -87,6 +88,7 @@ impl RuledSession {
         files: Option<Arc<ClientFiles>>,
         terminals: Option<Arc<ClientTerminals>>,
     ) -> Arc<Self> {
+        let roots = Roots::new(roots);
         Arc::new(Self { roots, files, terminals, state: Mutex::default() })
     }
 
@@ -119,7 +121,7 @@ impl RuledSession {
             return Vec::new();
         };
         let mut before = Vec::new();
-        for path in shown::paths(tool, arguments, base) {
+        for path in shown::paths(tool, arguments, base, None) {
             let text = self.text(&path).await;
             before.push((path, text));
         }
@@ -129,7 +131,7 @@ impl RuledSession {
     /// The same call is refused from now on.
     pub(crate) fn deny_always(&self, call: &CallId) {
         if let Some(watched) = self.watched(call) {
-            self.state.lock().denied.insert(watched.key);
+            self.state.lock().denied.extend(watched.keys);
         }
     }
 
@@ -146,20 +148,20 @@ impl RuledSession {
         state.calls.push_back((call.clone(), watched));
     }
 
-    /// Whether a path is inside the workspace.
-    pub(crate) fn is_own(&self, path: &Path) -> bool {
-        let path = shown::folded(path);
-        self.roots.iter().any(|root| path.starts_with(root))
+    fn is_denied(&self, keys: &[String]) -> bool {
+        let state = self.state.lock();
+        keys.iter().any(|key| state.denied.contains(key))
     }
 
-    fn contains(&self, path: &Path) -> bool {
-        self.roots.iter().any(|root| path.starts_with(root)) || path.starts_with("/tmp")
+    /// Whether a file is inside the workspace.
+    pub(crate) fn is_own(&self, path: &Path) -> bool {
+        self.roots.hold(path)
     }
 
     /// The text of a file as the person sees it: unsaved where the client offers that.
     async fn text(&self, path: &Path) -> Option<String> {
-        if let Some(files) = self.files.as_ref().filter(|_| self.contains(path))
-            && let Ok(text) = files.read(path).await
+        if let Some(files) = self.files.as_ref().filter(|_| self.is_own(path))
+            && let Ok(text) = files.read(&self.roots.named(path)).await
         {
             return Some(text);
         }
@@ -212,9 +214,19 @@ impl EditorRules {
         let Some(ruled) = self.of(cx) else { return Directive::Pass };
         if let Some(command) = command {
             let arguments = Map::from_iter([("command".to_owned(), Value::from(command))]);
-            return run(ruled.mode(), "terminal", &arguments);
+            if ruled.is_denied(&keys("terminal", &arguments, &[])) {
+                return Directive::Block(DENIED.to_owned());
+            }
+            return ran(ruled.mode(), "terminal", &arguments, (&cx.workspace, cx));
         }
-        if writes.is_empty() { Directive::Pass } else { edit(ruled.mode(), &ruled, writes) }
+        if writes.is_empty() {
+            return Directive::Pass;
+        }
+        let writes: Vec<PathBuf> = writes.iter().map(|path| cx.workspace.join(path)).collect();
+        if ruled.is_denied(&keys("write_file", &Map::new(), &writes)) {
+            return Directive::Block(DENIED.to_owned());
+        }
+        edit(ruled.mode(), &ruled, &writes)
     }
 
     fn base(&self, cx: &CallContext) -> PathBuf {
@@ -225,27 +237,27 @@ impl EditorRules {
     async fn before(&self, about: &ToolMoment<'_>) -> Directive {
         let Some(ruled) = self.of(about.cx) else { return Directive::Pass };
         let (tool, arguments) = (about.tool.as_str(), about.args.object());
-        let mut watched = Watched { key: key(tool, arguments), ..Watched::default() };
         let edits = matches!(tool, "write_file" | "patch");
-        let paths =
-            if edits { shown::paths(tool, arguments, &self.base(about.cx)) } else { Vec::new() };
+        let (base, home) = (self.base(about.cx), about.cx.settings.user_home());
+        let paths = match edits {
+            true => shown::paths(tool, arguments, &base, Some(home)),
+            false => Vec::new(),
+        };
+        let keys = keys(tool, arguments, &paths);
+        let mut watched = Watched { keys: keys.clone(), ..Watched::default() };
         for path in &paths {
             watched.before.push((path.clone(), ruled.text(path).await));
         }
         watched.proposed = proposed(tool, arguments, &watched.before);
-        let (mode, denied) = {
-            let state = ruled.state.lock();
-            (state.mode, state.denied.contains(&watched.key))
-        };
         ruled.watch(&about.cx.call, watched);
-        if denied {
-            let why = "The user has denied this for the whole session. Do not try it again or reach the same effect another way.";
-            return Directive::Block(why.to_owned());
+        if ruled.is_denied(&keys) {
+            return Directive::Block(DENIED.to_owned());
         }
+        let mode = ruled.mode();
         if edits {
             return edit(mode, &ruled, &paths);
         }
-        run(mode, tool, arguments)
+        ran(mode, tool, arguments, (&base, about.cx))
     }
 
     async fn after(&self, about: &ToolMoment<'_>, finished: &Finished<'_>) {
@@ -270,10 +282,12 @@ impl EditorRules {
     }
 }
 
-/// Whether an edit is asked about.
+/// Whether an edit is asked about: by what its paths are called, and by where they lead.
 fn edit(mode: Mode, ruled: &RuledSession, paths: &[PathBuf]) -> Directive {
-    let protected = paths.iter().find(|path| is_protected(path));
-    let outside = paths.is_empty() || paths.iter().any(|path| !ruled.contains(path));
+    let real: Vec<PathBuf> = paths.iter().map(|path| places::real(path)).collect();
+    let protected = paths.iter().chain(&real).find(|path| places::is_protected(path));
+    let inside = |path: &PathBuf| ruled.is_own(path) || path.starts_with(TEMPORARY);
+    let outside = real.is_empty() || !real.iter().all(inside);
     let why = match (mode, protected) {
         (Mode::Plan, _) => return Directive::Block(PLANNING.to_owned()),
         (_, Some(path)) => format!("`{}` is a protected file", path.display()),
@@ -281,13 +295,36 @@ fn edit(mode: Mode, ruled: &RuledSession, paths: &[PathBuf]) -> Directive {
         (Mode::AcceptEdits, None) if outside => "the edit is outside the workspace".to_owned(),
         (Mode::AcceptEdits | Mode::DontAsk, None) => return Directive::Pass,
     };
-    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    let names: Vec<String> = real.iter().map(|path| path.display().to_string()).collect();
     Directive::AskHuman { message: why, rule_key: Some(format!("edit {}", names.join(" "))) }
 }
 
+const DENIED: &str = "The user has denied this for the whole session. Do not try it again or reach the same effect another way.";
 const PLANNING: &str = "Plan mode: nothing is written or run. Say what you would do, or ask the user to leave plan mode.";
 
-/// Whether something that is no edit is asked about.
+/// Whether something that is no edit is asked about: by the mode, or because of what it changes.
+fn ran(
+    mode: Mode,
+    tool: &str,
+    arguments: &Map<String, Value>,
+    (base, cx): (&Path, &CallContext),
+) -> Directive {
+    let asked = run(mode, tool, arguments);
+    if !matches!(asked, Directive::Pass) || !matches!(tool, "terminal" | "execute_code") {
+        return asked;
+    }
+    let changed = reach::changed(tool, arguments, base, cx);
+    let named = changed.iter().flat_map(|path| [path.clone(), places::real(path)]);
+    match named.into_iter().find(|path| places::is_protected(path)) {
+        Some(path) => Directive::AskHuman {
+            message: format!("it changes `{}`, which is a protected file", path.display()),
+            rule_key: Some(format!("edit {}", places::real(&path).display())),
+        },
+        None => asked,
+    }
+}
+
+/// Whether the mode asks about something that is no edit.
 fn run(mode: Mode, tool: &str, arguments: &Map<String, Value>) -> Directive {
     let text = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
     let (runs, subject) = match tool {
@@ -309,28 +346,18 @@ fn run(mode: Mode, tool: &str, arguments: &Map<String, Value>) -> Directive {
     }
 }
 
-/// What a denial for the session covers: the file, the command, or the very call.
-fn key(tool: &str, arguments: &Map<String, Value>) -> String {
-    let text = |key: &str| arguments.get(key).and_then(Value::as_str);
-    match (tool, text("path"), text("command")) {
-        ("write_file" | "patch", Some(path), _) => format!("edit {path}"),
-        ("terminal", _, Some(command)) => format!("run {command}"),
-        _ => format!("{tool} {}", Value::Object(arguments.clone())),
+/// What a denial for the session covers: each file, wherever links lead, the command, or the very
+/// call.
+fn keys(tool: &str, arguments: &Map<String, Value>, paths: &[PathBuf]) -> Vec<String> {
+    if !paths.is_empty() {
+        let key = |path: &PathBuf| format!("edit {}", places::real(path).display());
+        return paths.iter().map(key).collect();
     }
-}
-
-/// Files that are always asked about: keys, environments, what git and the agent obey.
-fn is_protected(path: &Path) -> bool {
-    let folder = path.components().any(|part| match part {
-        Component::Normal(name) => KEY_FOLDERS.iter().any(|folder| name == *folder),
-        _ => false,
-    });
-    let name = path.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
-    let ends = Path::new(name).extension().and_then(std::ffi::OsStr::to_str);
-    folder
-        || name.starts_with(".env")
-        || KEY_FILES.contains(&name)
-        || matches!(ends, Some("pem" | "key" | "p12" | "pfx"))
+    let command = arguments.get("command").and_then(Value::as_str);
+    vec![match (tool, command) {
+        ("terminal", Some(command)) => format!("run {command}"),
+        _ => format!("{tool} {}", Value::Object(arguments.clone())),
+    }]
 }
 
 /// What an edit would do, as far as its arguments and the present texts tell.
@@ -362,10 +389,7 @@ fn proposed(
 
 impl Buffers for EditorRules {
     fn holds(&self, path: &Path, cx: &CallContext) -> bool {
-        let held = |ruled: Arc<RuledSession>| {
-            ruled.files.as_ref().is_some_and(|files| files.writes()) && ruled.contains(path)
-        };
-        self.of(cx).is_some_and(held)
+        self.of(cx).is_some_and(|ruled| ruled.files.is_some() && ruled.is_own(path))
     }
 
     fn read<'a>(
@@ -374,8 +398,8 @@ impl Buffers for EditorRules {
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<String, EnvError>> {
         Box::pin(async move {
-            let files = self.of(cx).and_then(|ruled| ruled.files.clone());
-            files.ok_or_else(|| gone(path))?.read(path).await
+            let (files, path) = self.held(path, cx)?;
+            files.read(&path).await
         })
     }
 
@@ -386,9 +410,18 @@ impl Buffers for EditorRules {
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<(), EnvError>> {
         Box::pin(async move {
-            let files = self.of(cx).and_then(|ruled| ruled.files.clone());
-            files.ok_or_else(|| gone(path))?.write(path, text).await
+            let (files, path) = self.held(path, cx)?;
+            files.write(&path, text).await
         })
+    }
+}
+
+impl EditorRules {
+    /// The client's texts, and its name of a file.
+    fn held(&self, path: &Path, cx: &CallContext) -> Result<(Arc<ClientFiles>, PathBuf), EnvError> {
+        let ruled = self.of(cx).ok_or_else(|| gone(path))?;
+        let files = ruled.files.clone().ok_or_else(|| gone(path))?;
+        Ok((files, ruled.roots.named(path)))
     }
 }
 

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use agent_client_protocol_schema::v1::{ToolCallLocation, ToolKind};
 use serde_json::{Map, Value};
 
+use crate::places;
+
 /// Arguments that say the most, in this order.
 const TELLING: &[&str] = &[
     "command",
@@ -111,21 +113,27 @@ pub(crate) fn locations(
 ) -> Vec<ToolCallLocation> {
     let line = arguments.get("offset").and_then(Value::as_u64).filter(|_| tool == "read_file");
     let line = line.and_then(|line| u32::try_from(line).ok());
-    let places = paths(tool, arguments, base).into_iter();
+    let places = paths(tool, arguments, base, None).into_iter();
     places.map(|path| ToolCallLocation::new(path).line(line)).collect()
 }
 
-/// The files that a file tool names, absolute and without `.` and `..`.
-pub(crate) fn paths(tool: &str, arguments: &Map<String, Value>, base: &Path) -> Vec<PathBuf> {
+/// The files that a file tool names, absolute and without `.` and `..`. Those below a home are left
+/// out where nobody says whose that is.
+pub(crate) fn paths(
+    tool: &str,
+    arguments: &Map<String, Value>,
+    base: &Path,
+    home: Option<&Path>,
+) -> Vec<PathBuf> {
     if !matches!(tool, "read_file" | "write_file" | "patch" | "search_files") {
         return Vec::new();
     }
     let own = arguments.get("path").and_then(Value::as_str).into_iter();
     let patch = arguments.get("patch").and_then(Value::as_str).unwrap_or_default();
     let named = own.chain(named_in_patch(patch)).filter(|path| !path.is_empty());
-    // `~` is the business of the tool, which knows whose home is meant.
-    let named = named.filter(|path| !path.starts_with('~'));
-    let mut paths: Vec<PathBuf> = named.map(|path| folded(&base.join(path))).collect();
+    let named = named.filter(|path| home.is_some() || !path.starts_with('~'));
+    let home = home.unwrap_or(base);
+    let mut paths: Vec<PathBuf> = named.map(|path| places::meant(path, base, home)).collect();
     paths.dedup();
     paths
 }
@@ -137,22 +145,6 @@ fn named_in_patch(patch: &str) -> Vec<&str> {
         Some(rest.split(" -> ").map(str::trim).collect::<Vec<_>>())
     });
     named.flatten().collect()
-}
-
-/// The path without `.` and `..`, by its text alone.
-pub(crate) fn folded(path: &Path) -> PathBuf {
-    use std::path::Component;
-    let mut folded = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                folded.pop();
-            }
-            other => folded.push(other),
-        }
-    }
-    folded
 }
 
 #[cfg(test)]
@@ -191,7 +183,7 @@ mod tests {
     fn every_file_of_a_patch_is_a_place() {
         let patch = "*** Begin Patch\n*** Update File: a.rs\n@@\n-x\n+y\n*** Add File: ../b.rs\n+z\n*** Move File: c -> d\n*** End Patch";
         let arguments = map(&json!({ "patch": patch }));
-        let places = paths("patch", &arguments, Path::new("/w/sub"));
+        let places = paths("patch", &arguments, Path::new("/w/sub"), None);
         let places: Vec<String> = places.iter().map(|path| path.display().to_string()).collect();
         assert_eq!(places, ["/w/sub/a.rs", "/w/b.rs", "/w/sub/c", "/w/sub/d"]);
     }

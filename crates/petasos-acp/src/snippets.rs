@@ -137,9 +137,10 @@ Set up a provider first (`petasos setup`); without one the editor is told to aut
 | Plan (`plan`) | nothing is written | nothing is run but what only reads |
 
 `.env` files, keys, and what is below `.git`, `.ssh` and the agent's own folder are asked about in every
-mode. The approval policy of the program holds besides: a mode adds questions and takes none away. A
-question that nobody answers expires after `approvals.gateway_timeout` seconds, and nothing runs.
-*Deny for this session* refuses the same file or the very command without another question.
+mode, whatever name or link leads there, also where a command or a script would change them. The
+approval policy of the program holds besides: a mode adds questions and takes none away. A question
+that nobody answers expires after `approvals.gateway_timeout` seconds, and nothing runs. *Deny for this
+session* refuses the same file, by any of its names, or the very command without another question.
 
 ## What else
 
@@ -153,10 +154,13 @@ question that nobody answers expires after `approvals.gateway_timeout` seconds, 
   a provider meanwhile opens a session without starting the server again.
 - Text, images, embedded files and links can be part of a prompt; recordings where a recogniser is set
   up (`stt`), as the words that are heard.
-- Slash commands are announced; those that a terminal needs and an editor does not are left out.
+- Slash commands are announced; those that a terminal needs and an editor does not are left out. One
+  that becomes a turn (`/retry`, a skill) ends as the turn does. `/new` begins anew under the editor's
+  name for the conversation; `/branch` and `/resume` name one that you open from the editor's list.
 - MCP servers that the editor passes belong to that session alone and end with it.
 - Where the editor offers its files, unsaved text is what is read and edited: an edit goes through the
-  editor. A file that the editor cannot give is read from the disk, and you are told.
+  editor, or to the disk where it only shows its texts. A file that the editor cannot give is read from
+  the disk, and you are told; what it refuses to write is not written.
 - `acp.use_client_terminal: true` runs foreground commands in the editor's own terminal, where you see
   them and can stop them. Our sandbox does not reach there, a folder or a variable that a command
   changes is forgotten with it, and where a sandbox is required the command is refused. Background jobs

@@ -1,8 +1,8 @@
 //! What a person reads of a call: what it printed, what came of it, the list of tasks.
 
 use agent_client_protocol_schema::v1::{
-    Content, ContentBlock, Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus, TextContent,
-    ToolCallContent, ToolCallLocation,
+    Content, ContentBlock, Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus, SessionUpdate,
+    TextContent, ToolCallContent, ToolCallLocation,
 };
 use serde_json::Value;
 
@@ -68,6 +68,24 @@ pub(crate) fn plan(output: &Value) -> Option<Plan> {
         Some(PlanEntry::new(content, PlanEntryPriority::Medium, status))
     });
     Some(Plan::new(entries.collect()))
+}
+
+/// A call without what makes it too long for a message; nothing for what is no call.
+pub(crate) fn shortened(update: SessionUpdate) -> Option<SessionUpdate> {
+    let instead = || vec![plain("[too long to be shown here]")];
+    match update {
+        SessionUpdate::ToolCall(mut call) => {
+            (call.content, call.raw_input, call.raw_output) = (instead(), None, None);
+            Some(SessionUpdate::ToolCall(call))
+        }
+        SessionUpdate::ToolCallUpdate(mut update) => {
+            let fields = &mut update.fields;
+            (fields.raw_input, fields.raw_output) = (None, None);
+            fields.content = Some(instead()).into();
+            Some(SessionUpdate::ToolCallUpdate(update))
+        }
+        _ => None,
+    }
 }
 
 /// The places that an edit has changed, each with its first line that is another.

@@ -57,7 +57,7 @@ pub struct CommandOutcome {
     /// What follows.
     pub then: AfterCommand,
     /// What the model reads before what is said to it.
-    pub(crate) context: Vec<String>,
+    pub context: Vec<String>,
 }
 
 /// What follows from a command.

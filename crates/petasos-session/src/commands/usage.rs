@@ -5,7 +5,7 @@ use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "usage",
-    aliases: &["cost", "insights"],
+    aliases: &["cost", "insights", "context"],
     usage: "",
     about: "Show what this conversation used",
     run: |live, words| Box::pin(run(live, words)),

@@ -44,18 +44,27 @@ pub(super) fn commit(
     let (mut held, mut plain) = (Vec::new(), Vec::new());
     for change in changes {
         match text(change) {
-            Some(text) => held.push((change.real.clone(), text)),
+            Some(text) => held.push((change, text)),
             None => plain.push(change.clone()),
         }
     }
     if held.is_empty() {
         return write::commit(changes);
     }
-    let done = if plain.is_empty() { Done::default() } else { write::commit(&plain)? };
-    for (path, text) in held {
-        let writing = buffers.write(&path, &text, cx);
-        there::wait(&Handle::current(), cx, "the editor", writing)
-            .map_err(WriteFault::Environment)?;
+    let mut done = if plain.is_empty() { Done::default() } else { write::commit(&plain)? };
+    let mut left = Vec::new();
+    for (change, text) in held {
+        let writing = buffers.write(&change.real, &text, cx);
+        match there::wait(&Handle::current(), cx, "the editor", writing) {
+            // An editor that only shows its texts reads them again from the disk.
+            Err(EnvError::Unsupported { .. }) => left.push(change.clone()),
+            written => written.map_err(WriteFault::Environment)?,
+        }
+    }
+    if !left.is_empty() {
+        let more = write::commit(&left)?;
+        done.dirs_created |= more.dirs_created;
+        done.notes.extend(more.notes);
     }
     Ok(done)
 }

@@ -179,3 +179,62 @@ fn an_agent_answers_a_prompt_of_the_command_line() {
     assert_eq!(ran.code, Some(0), "{} {}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("from the agent"), "{}", ran.stdout);
 }
+
+/// An agent that asks for more than it may have, and one that does not want to know any more.
+const ODD: &str = r#"
+import json, os, sys, time
+def send(**frame): print(json.dumps(dict(jsonrpc="2.0", **frame)), flush=True)
+def say(session, text):
+    update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+    send(method="session/update", params={"sessionId": session, "update": update})
+def ask(session, id, kinds):
+    call = {"toolCallId": "c%d" % id, "title": "touch made.txt", "kind": "execute", "rawInput": {"command": "touch made.txt"}}
+    options = [{"optionId": kind, "name": kind, "kind": kind} for kind in kinds]
+    send(id=id, method="session/request_permission", params={"sessionId": session, "toolCall": call, "options": options})
+prompt = None
+for line in sys.stdin:
+    frame = json.loads(line)
+    method, params = frame.get("method"), frame.get("params")
+    if method == "initialize": send(id=frame["id"], result={"protocolVersion": 1, "agentCapabilities": {}})
+    elif method == "session/new": send(id=frame["id"], result={"sessionId": "s"})
+    elif method == "session/prompt":
+        prompt = frame["id"]
+        if "greedy" in json.dumps(params): ask("s", 100, ["allow_always", "reject_once"])
+        else:
+            ask("s", 101, ["allow_once", "reject_once"])
+            while not os.path.exists("asked"): time.sleep(0.02)
+            send(method="$/cancel_request", params={"requestId": 101})
+    elif frame.get("id") in (100, 101):
+        say("s", "answered %s" % json.dumps(frame.get("result") or frame["error"]["code"]))
+        send(id=prompt, result={"stopReason": "end_turn"})
+"#;
+
+/// Consent is for once, though an agent offers nothing but for ever; and a question that an agent
+/// withdraws is withdrawn from the person.
+#[test]
+fn an_agent_gets_no_more_than_once_and_can_withdraw() {
+    let ours = Loopback::saying(Vec::new());
+    let home = home(&ours);
+    home.write("odd.py", ODD);
+    let script = home.user().join("odd.py");
+    let agent = format!(
+        "acp:\n  agents:\n    odd:\n      command: /usr/bin/python3\n      args: [{}]\n",
+        script.display()
+    );
+    let model = "model:\n  provider: acp\n  default: odd\n";
+    home.write(".petasos/config.yaml", format!("{model}approvals:\n  mode: manual\n{agent}"));
+    let mut editor = Editor::greeted(&home, &json!({}));
+    let session = editor.session(&home.workspace());
+    editor.permits = vec![Permit::Choose("allow_once")];
+    assert_eq!(editor.turn(&session, "be greedy"), "end_turn");
+    assert!(editor.said().contains(r#""outcome": "cancelled""#), "{}", editor.said());
+    editor.permits = vec![Permit::Silent];
+    let asked = editor.asked.len();
+    let id = editor.say(&session, "now ask and forget");
+    editor.until("a question", |editor| (editor.asked.len() > asked).then_some(()));
+    home.write("work/asked", "");
+    assert_eq!(editor.answer(id)["result"]["stopReason"], "end_turn");
+    assert!(editor.said().contains("answered -32800"), "{}", editor.said());
+    let withdrawn = editor.trace.iter().any(|frame| frame["method"] == "$/cancel_request");
+    assert!(withdrawn, "the person is not asked any more");
+}

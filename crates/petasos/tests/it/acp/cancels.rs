@@ -96,3 +96,76 @@ fn a_request_can_be_withdrawn() {
     editor.tell("$/cancel_request", json!({ "requestId": id }));
     assert_eq!(editor.answer(id)["error"]["code"], -32800);
 }
+
+/// A prompt that waits and is withdrawn is the only one that ends.
+#[test]
+fn a_prompt_that_waits_can_be_withdrawn_alone() {
+    let wait = "while [ ! -e go ]; do sleep 0.05; done";
+    let mut ran = false;
+    let model = Loopback::answering(move |body| {
+        let messages = body["messages"].as_array().cloned().unwrap_or_default();
+        let said = messages.iter().rfind(|it| it["role"] == "user").map(Value::to_string);
+        match said.unwrap_or_default() {
+            said if said.contains("two") => Say::Stuck("nobody waits for this"),
+            said if said.contains("three") => Say::Text("third"),
+            _ if std::mem::replace(&mut ran, true) => Say::Text("first"),
+            _ => terminal(wait),
+        }
+    });
+    let home = home(&model);
+    let mut editor = Editor::greeted(&home, &json!({}));
+    let session = editor.session(&home.workspace());
+    let first = editor.say(&session, "one");
+    editor.until("a running call", |editor| {
+        editor.calls().values().any(|state| state == "in_progress").then_some(())
+    });
+    let second = editor.say(&session, "two");
+    let third = editor.say(&session, "three");
+    // Both wait: the session lists them.
+    while !editor.said().contains("- three") {
+        editor.turn(&session, "/queue");
+    }
+    editor.tell("$/cancel_request", json!({ "requestId": second }));
+    assert_eq!(editor.answer(second)["error"]["code"], -32800);
+    home.write("work/go", "");
+    assert_eq!(editor.answer(first)["result"]["stopReason"], "end_turn");
+    assert!(editor.said().contains("first"), "{}", editor.said());
+    assert_eq!(editor.answer(third)["result"]["stopReason"], "end_turn");
+    assert!(editor.said().ends_with("third"), "{}", editor.said());
+    assert!(editor.calls().values().all(|state| state == "completed"), "{:?}", editor.calls());
+}
+
+/// A session that is closed or deleted in the middle of a turn, or of a question: every prompt is
+/// answered, nothing runs on, and the conversation can be opened again.
+#[test]
+fn a_session_is_left_in_the_middle_of_a_turn() {
+    for (method, asks) in
+        [("session/close", false), ("session/close", true), ("session/delete", false)]
+    {
+        let call = if asks { write("x.txt", "x") } else { terminal("sleep 60; touch late.txt") };
+        let model = Loopback::saying(vec![call, Say::Text("after"), Say::Text("again")]);
+        let home = home(&model);
+        let mut editor = Editor::greeted(&home, &json!({}));
+        editor.permits = vec![Permit::Silent];
+        let session = editor.session(&home.workspace());
+        let set = json!({ "sessionId": session, "modeId": "dont_ask" });
+        if !asks {
+            editor.ask("session/set_mode", set);
+        }
+        let first = editor.say(&session, "work");
+        let second = editor.say(&session, "and then");
+        editor.until("something that runs", |editor| {
+            let runs = editor.calls().values().any(|state| state == "in_progress");
+            (runs || !editor.asked.is_empty()).then_some(())
+        });
+        editor.ask(method, json!({ "sessionId": session }));
+        for id in [first, second] {
+            let answer = editor.answer(id);
+            assert_eq!(answer["result"]["stopReason"], "cancelled", "{method}: {answer}");
+        }
+        assert!(!home.workspace().join("x.txt").exists());
+        let here = json!({ "sessionId": session, "cwd": home.workspace(), "mcpServers": [] });
+        editor.ask("session/load", here);
+        assert!(editor.calls().values().all(|state| state == "failed"), "{:?}", editor.calls());
+    }
+}

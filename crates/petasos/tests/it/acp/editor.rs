@@ -53,6 +53,8 @@ pub(crate) struct Editor {
     pub(crate) buffers: HashMap<String, String>,
     /// What the agent asked of the editor, by method.
     pub(crate) served: Vec<String>,
+    /// Whether the editor refuses to write files.
+    pub(crate) refuses_writes: bool,
     /// What is answered to a form.
     pub(crate) form: Value,
     /// Commands that run in the editor's terminals.
@@ -108,6 +110,7 @@ impl Editor {
             asked: Vec::new(),
             buffers: HashMap::new(),
             served: Vec::new(),
+            refuses_writes: false,
             form: json!({ "action": "decline" }),
             terminals: Terminals::default(),
         }
@@ -277,6 +280,9 @@ impl Editor {
                     Some(text) => json!({ "result": { "content": text } }),
                     None => json!({ "error": { "code": -32002, "message": "no such buffer" } }),
                 }
+            }
+            "fs/write_text_file" if self.refuses_writes => {
+                json!({ "error": { "code": -32002, "message": "not here" } })
             }
             "fs/write_text_file" => {
                 let path = params["path"].as_str().unwrap_or_default().to_owned();

@@ -86,6 +86,33 @@ fn a_session_in_which_nothing_was_said_is_resumed() {
     assert_eq!(editor.turn(&copy.expect("a name"), "and here"), "end_turn");
 }
 
+/// A call that is shown again has the state that it ended with.
+#[test]
+fn a_call_ends_again_as_it_ended() {
+    let model = Loopback::saying(vec![
+        terminal("echo well"),
+        terminal("echo badly; exit 3"),
+        Say::Calls(vec![("read_file", json!({ "path": "absent.txt" }))]),
+        Say::Text("so"),
+    ]);
+    let home = home(&model);
+    let mut editor = Editor::greeted(&home, &json!({}));
+    let session = editor.session(&home.workspace());
+    editor.turn(&session, "run them");
+    let ended = |editor: &Editor| -> Vec<String> {
+        let updates = editor.updates("tool_call_update").into_iter();
+        let states = updates.filter_map(|it| it["status"].as_str().map(str::to_owned));
+        states.filter(|state| state == "completed" || state == "failed").collect()
+    };
+    let live = ended(&editor);
+    assert_eq!(live, ["completed", "failed", "failed"]);
+    drop(editor);
+    let mut editor = Editor::greeted(&home, &json!({}));
+    let here = json!({ "sessionId": session, "cwd": home.workspace(), "mcpServers": [] });
+    editor.ask("session/load", here);
+    assert_eq!(ended(&editor), live);
+}
+
 fn replayed(editor: &Editor) -> Vec<String> {
     let shown = ["user_message_chunk", "agent_message_chunk", "tool_call", "tool_call_update"];
     let updates = editor.trace.iter().map(|frame| &frame["params"]["update"]["sessionUpdate"]);
