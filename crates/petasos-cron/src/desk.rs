@@ -90,13 +90,13 @@ pub async fn answer(
 ) -> Value {
     if cx.surface == Surface::Cron {
         return refused(
-            "scope",
+            "denied",
             "a scheduled run may not schedule: say in the reply what is needed",
         );
     }
     let request: Request = match serde_json::from_value(request) {
         Ok(request) => request,
-        Err(error) => return refused("invalid_arguments", &error.to_string()),
+        Err(error) => return refused("bad_argument", &error.to_string()),
     };
     match act(jobs, scheduler, request, cx).await {
         Ok(answer) => answer,
@@ -216,9 +216,15 @@ fn refused(kind: &str, why: &str) -> Value {
 }
 
 fn failure(error: &JobError) -> Value {
+    // A model knows the words that every tool answers with.
     let kind = match error {
-        JobError::Invalid(_) => "invalid_arguments",
-        other => other.kind(),
+        JobError::Schedule(_) | JobError::Invalid(_) => "bad_argument",
+        JobError::Findings(_) => "blocked_policy",
+        JobError::NotFound(_) => "not_found",
+        JobError::Ambiguous { .. } => "ambiguous",
+        JobError::Changed(_) => "stale",
+        JobError::TooMany(_) => "quota",
+        JobError::Store(_) => "upstream",
     };
     let more = match error {
         JobError::Findings(found) => Some(("findings", json!(found))),

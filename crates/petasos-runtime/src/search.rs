@@ -187,8 +187,8 @@ fn bridge_definitions() -> &'static [Definition; 3] {
         [
             bridge(
                 TOOL_SEARCH,
-                "Find more tools by what they do. Not every tool is listed here: search before \
-                 you conclude that something cannot be done.",
+                "Find more tools by what they do. Search before you say that something cannot be \
+                 done.",
                 &json!({
                     "query": { "type": "string" },
                     "limit": { "type": "integer" },
@@ -197,13 +197,13 @@ fn bridge_definitions() -> &'static [Definition; 3] {
             ),
             bridge(
                 TOOL_DESCRIBE,
-                "Show description and parameters of a tool that tool_search found.",
+                "Show the parameters of a tool that was found.",
                 &json!({ "name": { "type": "string" } }),
                 &["name"],
             ),
             bridge(
                 TOOL_CALL,
-                "Call a tool that tool_search found.",
+                "Call a tool that was found.",
                 &json!({
                     "name": { "type": "string" },
                     "arguments": { "type": "object" },

@@ -4,13 +4,15 @@ mod files;
 mod flow;
 mod import;
 mod rows;
+mod triage;
 
 use std::sync::Arc;
 
 use petasos_contract::taint::Taint;
 use petasos_store::{
     Attachment, BoardCount, BoardError, BoardLater, BoardStore, ClaimAsk, Claimed, Completion,
-    Created, NewFile, NewTask, On, Patience, Reclaimed, RunEnd, Task, TaskFilter, TaskView,
+    Created, NewFile, NewTask, On, Patience, Reclaimed, RunEnd, Sorted, Task, TaskFilter, TaskView,
+    TriageAsk,
 };
 use rusqlite::{Connection, params};
 
@@ -163,6 +165,18 @@ impl BoardStore for Store {
         let (board, me) = (board.to_owned(), Arc::clone(&self.party));
         Box::pin(self.on_board("a look at claims", move |connection| {
             flow::reclaim(connection, &board, patience, at_ms, &me)
+        }))
+    }
+
+    fn take_triage(&self, ask: TriageAsk) -> BoardLater<'_, Option<(Task, String)>> {
+        Box::pin(
+            self.on_board("a look at triage", move |connection| triage::take(connection, &ask)),
+        )
+    }
+
+    fn sort(&self, on: On, how: Sorted) -> BoardLater<'_, Task> {
+        Box::pin(self.on_board("a task that leaves triage", move |connection| {
+            triage::sort(connection, &on, &how)
         }))
     }
 

@@ -204,6 +204,13 @@ pub trait BoardStore: Send + Sync {
         at_ms: i64,
     ) -> BoardLater<'a, Vec<Reclaimed>>;
 
+    /// Takes a task to look at that was put into triage when it was made, for one of those who
+    /// race for it; gives its lock, with which alone it can be sorted.
+    fn take_triage(&self, ask: TriageAsk) -> BoardLater<'_, Option<(Task, String)>>;
+
+    /// Lets a task leave triage, in parts or whole, or notes that nobody could tell.
+    fn sort(&self, on: On, how: Sorted) -> BoardLater<'_, Task>;
+
     /// Every board.
     fn boards(&self) -> BoardLater<'_, Vec<BoardCount>>;
 }

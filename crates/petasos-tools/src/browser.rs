@@ -8,7 +8,7 @@ use petasos_browser::{BrowserError, BrowserSettings, Browsers};
 use petasos_contract::check::{Availability, CheckDef, CheckScope};
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::ports::Ports;
-use petasos_contract::tool::{Example, Provenance};
+use petasos_contract::tool::Provenance;
 use petasos_contract::{
     Args, BoxFuture, CallContext, Cleared, Plan, Settings, Tool, ToolDef, ToolError, ToolOutput,
 };
@@ -65,15 +65,6 @@ pub(crate) const USUAL: ToolDef = ToolDef {
     check: Some(&BROWSER),
     ..ToolDef::USUAL
 };
-
-/// The example of every browser tool: a call where there is no browser.
-pub(crate) const fn without_browser(args: &'static str) -> Example {
-    Example {
-        title: "says what is missing where there is no browser",
-        args,
-        shows: "needs a browser",
-    }
-}
 
 /// What comes of a deed.
 pub(crate) type Answer = Result<Map<String, Value>, BrowserError>;

@@ -2,7 +2,10 @@
 //!
 //! Any number of dispatchers may look at one board: a claim goes to one of them. A worker lives
 //! below its dispatcher, so that a dispatcher that dies takes its workers with it, and the next one
-//! finds their claims.
+//! finds their claims. What is in triage is looked at first (`sort`).
+
+mod journal;
+mod sort;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,6 +28,8 @@ use petasos_store::{
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
+use self::journal::Journal;
+use self::sort::Sorter;
 use crate::host::Host;
 use crate::report::Report;
 
@@ -155,6 +160,7 @@ impl Dispatcher {
             // Its worker, where it is ours, ends with what owns it.
             self.workers.retain(|worker| worker.on.task != gone.task);
         }
+        self.sorter().look().await?;
         self.store.promote(&self.board, board_time()).await?;
         let mut begun = Vec::new();
         while self.workers.len() < WORKERS_MAX {
@@ -170,6 +176,16 @@ impl Dispatcher {
             self.start(&claimed);
         }
         Ok(begun)
+    }
+
+    fn sorter(&self) -> Sorter<'_> {
+        Sorter {
+            store: &self.store,
+            model: self.ports.model.as_ref(),
+            settings: &self.settings,
+            board: &self.board,
+            failures_max: self.rules.patience.failure_limit,
+        }
     }
 
     /// Waits until every worker has ended.
@@ -257,6 +273,7 @@ impl Dispatcher {
         };
         spec.cwd = place;
         let log = root(&self.settings).join("kanban").join("logs").join(format!("{}.log", task.id));
+        let log = Journal::new(log, &self.settings);
         Ok(Start { spec, tree, log, most: task.max_runtime_s })
     }
 }
@@ -266,7 +283,7 @@ struct Start {
     spec: HelperSpec,
     /// The repository whose worktree is the workspace.
     tree: Option<PathBuf>,
-    log: PathBuf,
+    log: Journal,
     most: Option<u32>,
 }
 
@@ -276,13 +293,11 @@ async fn work(start: Start, processes: &dyn Processes, limit: u32) -> RunEnd {
     if let Err(why) = ready(&start, processes).await {
         return fail(why);
     }
-    let log = start.log.clone();
     let most = start.most.map_or(Duration::MAX, |most| Duration::from_secs(u64::from(most)));
-    let ended = match run(start.spec, processes, most).await {
+    let ended = match run(start.spec, processes, most, Some(&start.log)).await {
         Ok(ended) => ended,
         Err(why) => return fail(why),
     };
-    note(&log, &ended.words);
     match ended.ending {
         Ending::Code(code) if code == i32::from(RATE_LIMITED_CODE) => {
             let rest = i64::try_from(REST.as_millis()).unwrap_or(i64::MAX);
@@ -313,7 +328,7 @@ async fn ready(start: &Start, processes: &dyn Processes) -> Result<(), String> {
     let argv = [words.to_vec(), vec![place.display().to_string()]].concat();
     let mut spec = HelperSpec::new("git worktree", argv, &start.spec.settings);
     spec.cwd.clone_from(repository);
-    let ended = run(spec, processes, Duration::from_mins(2)).await?;
+    let ended = run(spec, processes, Duration::from_mins(2), None).await?;
     match ended.ending {
         Ending::Code(0) => Ok(()),
         _ => Err(format!("no worktree of `{}`: {}", repository.display(), ended.words.trim())),
@@ -325,14 +340,19 @@ struct Ended {
     words: String,
 }
 
-async fn run(spec: HelperSpec, processes: &dyn Processes, most: Duration) -> Result<Ended, String> {
+async fn run(
+    spec: HelperSpec,
+    processes: &dyn Processes,
+    most: Duration,
+    log: Option<&Journal>,
+) -> Result<Ended, String> {
     let name = spec.name.clone();
     let helper = processes.start(spec).await.map_err(|error| format!("{name}: {error}"))?;
     let hand = Arc::clone(&helper.hand);
     drop(helper.stdin);
     let ended = async {
         let (ending, out, err) =
-            tokio::join!(hand.exited(), tail(helper.stdout), tail(helper.stderr));
+            tokio::join!(hand.exited(), tail(helper.stdout, log), tail(helper.stderr, log));
         ending.map(|ending| Ended { ending, words: out + &err })
     };
     // A day is longer than any attempt is waited for.
@@ -344,23 +364,19 @@ async fn run(spec: HelperSpec, processes: &dyn Processes, most: Duration) -> Res
     ended.map_err(|error| format!("{name}: {error}"))
 }
 
-/// Reads to the end and keeps the last words.
-async fn tail(mut from: impl AsyncRead + Unpin) -> String {
+/// Reads to the end: everything goes to the log, the last words are kept.
+async fn tail(mut from: impl AsyncRead + Unpin, log: Option<&Journal>) -> String {
     let (mut kept, mut piece) = (Vec::new(), [0_u8; 4096]);
     while let Ok(read @ 1..) = from.read(&mut piece).await {
-        kept.extend_from_slice(piece.get(..read).unwrap_or_default());
+        let new = piece.get(..read).unwrap_or_default();
+        if let Some(log) = log {
+            log.write(new);
+        }
+        kept.extend_from_slice(new);
         let over = kept.len().saturating_sub(WORDS_MAX);
         kept.drain(..over);
     }
     String::from_utf8_lossy(&kept).into_owned()
-}
-
-/// Keeps a worker's last words beside the board.
-fn note(log: &Path, words: &str) {
-    let written = petasos_fs::write(log, words.as_bytes(), petasos_fs::Mode::Exactly(0o600));
-    if let Err(error) = written {
-        tracing::warn!(%error, "the last words of a worker are not kept");
-    }
 }
 
 /// Gives out tasks until it is dropped.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use petasos_contract::tool::{InPlanMode, Route, Tool};
+use petasos_contract::tool::{Example, InPlanMode, Route, Tool};
 use petasos_contract::{
     Args, BoxFuture, CallContext, Cleared, ToolDef, ToolError, ToolOutput, wait,
 };
@@ -22,6 +22,11 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     route: Route::AgentLoop,
     schema,
+    examples: &[Example {
+        title: "a choice",
+        args: r#"{"question":"Which hat?","choices":["felt","straw"]}"#,
+        shows: r#""user_response":"#,
+    }],
     build: |_| Arc::new(Clarify),
     in_plan_mode: InPlanMode::ByEffects,
     ..ToolDef::USUAL

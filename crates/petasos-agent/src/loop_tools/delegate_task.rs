@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use petasos_contract::context::CALLER_DEADLINE;
 use petasos_contract::effect::{Effect, Effects};
-use petasos_contract::tool::{InPlanMode, Patch, Route, Tool};
+use petasos_contract::tool::{Example, InPlanMode, Patch, Route, Tool};
 use petasos_contract::{
     Args, BoxFuture, CallContext, Cleared, Plan, ToolDef, ToolError, ToolName, ToolOutput,
 };
@@ -25,6 +25,11 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     route: Route::AgentLoop,
     schema,
+    examples: &[Example {
+        title: "a part of the work",
+        args: r#"{"goal":"Count the hats","background":false}"#,
+        shows: "three hats",
+    }],
     build: |_| Arc::new(Delegate),
     in_plan_mode: InPlanMode::ByEffects,
     ..ToolDef::USUAL

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use petasos_contract::tool::{FailureSign, RoundKind, Route, Tool};
+use petasos_contract::tool::{Example, FailureSign, RoundKind, Route, Tool};
 use petasos_contract::{BoxFuture, CallContext, Cleared, ToolDef, ToolError, ToolOutput, wait};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -22,6 +22,11 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     route: Route::AgentLoop,
     schema,
+    examples: &[Example {
+        title: "a lasting fact",
+        args: r#"{"action":"add","target":"user","content":"Likes felt hats."}"#,
+        shows: r#""success":true"#,
+    }],
     build: |_| Arc::new(Notes),
     round: RoundKind::Housekeeping,
     failure: FailureSign::Full,

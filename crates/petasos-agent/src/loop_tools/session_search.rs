@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use petasos_contract::message::Message;
-use petasos_contract::tool::{Concurrency, InPlanMode, Route, Tool};
+use petasos_contract::tool::{Concurrency, Example, InPlanMode, Route, Tool};
 use petasos_contract::{BoxFuture, CallContext, Cleared, ToolDef, ToolError, ToolOutput};
 use petasos_store::{
     Filter, Hit, LoadedRow, Query, SessionHead, SessionScope, SessionStore, Slice, Sort, StoreError,
@@ -24,6 +24,11 @@ pub(super) static TOOL: ToolDef = ToolDef {
     route: Route::AgentLoop,
     concurrency: Concurrency::Safe,
     schema,
+    examples: &[Example {
+        title: "what was said before",
+        args: r#"{"query":"hats"}"#,
+        shows: r#""results":[{"#,
+    }],
     build: |_| Arc::new(SessionSearch),
     in_plan_mode: InPlanMode::ByEffects,
     ..ToolDef::USUAL

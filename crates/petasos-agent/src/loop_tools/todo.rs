@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use petasos_contract::bridging::{Inline, SyncTool};
-use petasos_contract::tool::{InPlanMode, RoundKind, Route};
+use petasos_contract::tool::{Example, InPlanMode, RoundKind, Route};
 use petasos_contract::{Args, CallContext, ToolDef, ToolError, ToolOutput};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -20,6 +20,11 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     route: Route::AgentLoop,
     schema,
+    examples: &[Example {
+        title: "two steps",
+        args: r#"{"todos":[{"id":"1","content":"Count the hats","status":"in_progress"},{"id":"2","content":"Brush them","status":"pending"}]}"#,
+        shows: r#""todos":["#,
+    }],
     build: |_| Arc::new(Inline::new(Todo)),
     round: RoundKind::Housekeeping,
     in_plan_mode: InPlanMode::ByEffects,

@@ -37,7 +37,7 @@ pub(super) fn held(connection: &Connection, on: &On) -> Result<Task, BoardError>
     Ok(task)
 }
 
-fn random(bytes: usize) -> Result<String, StoreError> {
+pub(super) fn random(bytes: usize) -> Result<String, StoreError> {
     let mut random = [0_u8; 16];
     getrandom::fill(&mut random).map_err(|error| StoreError::Failed(error.to_string()))?;
     let digits = random.iter().take(bytes);

@@ -388,3 +388,44 @@ pub struct BoardCount {
     /// How many.
     pub tasks: u64,
 }
+
+/// Whose turn it is in triage.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TriageAsk {
+    /// The board.
+    pub board: String,
+    /// A task that was looked at so often in vain is left to people.
+    pub failures_max: u32,
+    /// Nobody else looks at it before this time.
+    pub until_ms: i64,
+    /// Milliseconds since 1970.
+    pub at_ms: i64,
+}
+
+/// A part of a task.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Part {
+    /// What is to be done.
+    pub new: NewTask,
+    /// Parts that come before it, by their place; each stands earlier in the list.
+    pub after: Vec<usize>,
+}
+
+/// What became of a task in triage.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Sorted {
+    /// It waits for its parts, and is then whoever's who brings them together.
+    Parts {
+        /// The parts.
+        parts: Vec<Part>,
+        /// Who brings them together, when somebody else does.
+        assignee: Option<String>,
+    },
+    /// It is one piece of work.
+    Whole,
+    /// Nobody could tell.
+    Failed {
+        /// Why.
+        why: String,
+    },
+}

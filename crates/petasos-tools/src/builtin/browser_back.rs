@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use petasos_browser::Browsers;
-use petasos_contract::tool::InPlanMode;
+use petasos_contract::tool::{Example, InPlanMode};
 use petasos_contract::{BoxFuture, CallContext, ToolDef};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     description: "Go one page back",
     emoji: "◀️",
     schema,
-    examples: &[browser::without_browser("{}")],
+    examples: &[Example { title: "the page before", args: "{}", shows: r#""success":true"# }],
     build: browser::frame::<BrowserBack>,
     in_plan_mode: InPlanMode::ByEffects,
     ..browser::USUAL

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use petasos_browser::{Browsers, RawAsk};
 use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::tool::Example;
 use petasos_contract::{Args, BoxFuture, CallContext, ToolDef};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -17,7 +18,11 @@ pub(super) static TOOL: ToolDef = ToolDef {
     toolset: "browser-cdp",
     check: Some(&RAW),
     schema,
-    examples: &[browser::without_browser(r#"{"method":"Page.getLayoutMetrics"}"#)],
+    examples: &[Example {
+        title: "what no other tool offers",
+        args: r#"{"method":"Page.getLayoutMetrics"}"#,
+        shows: "ontentSize",
+    }],
     build: browser::frame::<BrowserCdp>,
     ..browser::USUAL
 };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use petasos_browser::{BrowserError, Browsers, ClickKind};
 use petasos_contract::effect::Effects;
+use petasos_contract::tool::Example;
 use petasos_contract::{Args, BoxFuture, CallContext, ToolDef};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,7 +16,11 @@ pub(super) static TOOL: ToolDef = ToolDef {
     description: "Click the element that a reference names",
     emoji: "👆",
     schema,
-    examples: &[browser::without_browser(r#"{"ref":"@e5"}"#)],
+    examples: &[Example {
+        title: "a link or a button",
+        args: r#"{"ref":"@e5"}"#,
+        shows: r#""success":true"#,
+    }],
     build: browser::frame::<BrowserClick>,
     ..browser::USUAL
 };

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use petasos_browser::Browsers;
+use petasos_contract::tool::Example;
 use petasos_contract::{BoxFuture, CallContext, ToolDef};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,7 +15,11 @@ pub(super) static TOOL: ToolDef = ToolDef {
     description: "What the page logged, or the value of an expression",
     emoji: "🖥️",
     schema,
-    examples: &[browser::without_browser(r#"{"expression":"document.title"}"#)],
+    examples: &[Example {
+        title: "a value of the page",
+        args: r#"{"expression":"document.title"}"#,
+        shows: r#""result":"#,
+    }],
     build: browser::frame::<BrowserConsole>,
     ..browser::USUAL
 };

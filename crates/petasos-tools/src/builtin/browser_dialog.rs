@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use petasos_browser::{BrowserError, Browsers};
+use petasos_contract::tool::Example;
 use petasos_contract::{BoxFuture, CallContext, ToolDef};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,7 +16,11 @@ pub(super) static TOOL: ToolDef = ToolDef {
     emoji: "💬",
     toolset: "browser-cdp",
     schema,
-    examples: &[browser::without_browser(r#"{"action":"accept"}"#)],
+    examples: &[Example {
+        title: "a question of the page is answered",
+        args: r#"{"action":"accept"}"#,
+        shows: r#""success":true"#,
+    }],
     build: browser::frame::<BrowserDialog>,
     ..browser::USUAL
 };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use petasos_browser::{BrowserError, Browsers};
 use petasos_contract::effect::Effects;
-use petasos_contract::tool::InPlanMode;
+use petasos_contract::tool::{Example, InPlanMode};
 use petasos_contract::{Args, BoxFuture, CallContext, ToolDef};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -17,7 +17,11 @@ pub(super) static TOOL: ToolDef = ToolDef {
     description: "Open an address in this session's browser",
     emoji: "🌐",
     schema,
-    examples: &[browser::without_browser(r#"{"url":"https://example.com/"}"#)],
+    examples: &[Example {
+        title: "a page",
+        args: r#"{"url":"https://example.com/"}"#,
+        shows: r#""success":true"#,
+    }],
     build: browser::frame::<BrowserNavigate>,
     in_plan_mode: InPlanMode::ByEffects,
     ..browser::USUAL

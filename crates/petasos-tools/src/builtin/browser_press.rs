@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use petasos_browser::Browsers;
 use petasos_contract::effect::Effects;
+use petasos_contract::tool::Example;
 use petasos_contract::{Args, BoxFuture, CallContext, ToolDef};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     description: "Press a key",
     emoji: "⌨️",
     schema,
-    examples: &[browser::without_browser(r#"{"key":"Enter"}"#)],
+    examples: &[Example { title: "a key", args: r#"{"key":"Enter"}"#, shows: r#""success":true"# }],
     build: browser::frame::<BrowserPress>,
     ..browser::USUAL
 };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use petasos_browser::{Browsers, ScrollAsk};
-use petasos_contract::tool::InPlanMode;
+use petasos_contract::tool::{Example, InPlanMode};
 use petasos_contract::{BoxFuture, CallContext, ToolDef};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,7 +15,11 @@ pub(super) static TOOL: ToolDef = ToolDef {
     description: "Scroll the page or an element",
     emoji: "📜",
     schema,
-    examples: &[browser::without_browser(r#"{"direction":"down"}"#)],
+    examples: &[Example {
+        title: "further down",
+        args: r#"{"direction":"down"}"#,
+        shows: r#""success":true"#,
+    }],
     build: browser::frame::<BrowserScroll>,
     in_plan_mode: InPlanMode::ByEffects,
     ..browser::USUAL

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use petasos_browser::{Browsers, SnapshotAsk};
 use petasos_contract::effect::Effects;
-use petasos_contract::tool::InPlanMode;
+use petasos_contract::tool::{Example, InPlanMode};
 use petasos_contract::{Args, BoxFuture, CallContext, ToolDef};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -17,7 +17,11 @@ pub(super) static TOOL: ToolDef = ToolDef {
     emoji: "📸",
     idempotent: true,
     schema,
-    examples: &[browser::without_browser(r#"{"full":true}"#)],
+    examples: &[Example {
+        title: "the whole page",
+        args: r#"{"full":true}"#,
+        shows: r#""success":true"#,
+    }],
     build: browser::frame::<BrowserSnapshot>,
     in_plan_mode: InPlanMode::ByEffects,
     ..browser::USUAL

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use petasos_browser::{Browsers, TypeAsk};
 use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::tool::Example;
 use petasos_contract::{Args, BoxFuture, CallContext, ToolDef};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,7 +16,11 @@ pub(super) static TOOL: ToolDef = ToolDef {
     description: "Type text into a field",
     emoji: "⌨️",
     schema,
-    examples: &[browser::without_browser(r#"{"ref":"@e5","text":"hello"}"#)],
+    examples: &[Example {
+        title: "words into a field",
+        args: r#"{"ref":"@e5","text":"hello"}"#,
+        shows: r#""success":true"#,
+    }],
     build: browser::frame::<BrowserType>,
     ..browser::USUAL
 };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use petasos_browser::Browsers;
 use petasos_contract::effect::Effects;
 use petasos_contract::output::Multimodal;
+use petasos_contract::tool::Example;
 use petasos_contract::{Args, BoxFuture, CallContext, ToolDef, ToolOutput};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -16,7 +17,11 @@ pub(super) static TOOL: ToolDef = ToolDef {
     description: "Look at a picture of the page",
     emoji: "👁️",
     schema,
-    examples: &[browser::without_browser(r#"{"question":"what is this?"}"#)],
+    examples: &[Example {
+        title: "a picture of the page",
+        args: r#"{"question":"what is this?"}"#,
+        shows: r#""success":true"#,
+    }],
     build: browser::frame::<BrowserVision>,
     ..browser::USUAL
 };

@@ -21,9 +21,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&diary::ACCOUNT),
     schema,
     examples: &[Example {
-        title: "no account",
+        title: "lunch at noon",
         args: r#"{"title":"Lunch","start":"2026-11-30T12:00"}"#,
-        shows: "needs a CalDAV account",
+        shows: r#""success":true"#,
     }],
     build: |_| Arc::new(CalendarCreate),
     ..ToolDef::USUAL

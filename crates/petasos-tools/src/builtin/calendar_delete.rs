@@ -21,9 +21,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&diary::ACCOUNT),
     schema,
     examples: &[Example {
-        title: "no account",
+        title: "an event is taken out",
         args: r#"{"id":"/ada/home/1.ics"}"#,
-        shows: "needs a CalDAV account",
+        shows: r#""success":true"#,
     }],
     build: |_| Arc::new(CalendarDelete),
     ..ToolDef::USUAL

@@ -26,9 +26,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&diary::ACCOUNT),
     schema,
     examples: &[Example {
-        title: "no account",
+        title: "one day",
         args: r#"{"from":"2026-11-30","to":"2026-12-01"}"#,
-        shows: "needs a CalDAV account",
+        shows: r#""title":"Lunch""#,
     }],
     build: |_| Arc::new(CalendarEvents),
     ..ToolDef::USUAL

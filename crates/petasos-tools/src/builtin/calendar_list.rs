@@ -24,7 +24,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     provenance: Provenance::Foreign,
     check: Some(&diary::ACCOUNT),
     schema,
-    examples: &[Example { title: "no account", args: "{}", shows: "needs a CalDAV account" }],
+    examples: &[Example { title: "all of them", args: "{}", shows: r#""calendars":["# }],
     build: |_| Arc::new(CalendarList),
     ..ToolDef::USUAL
 };

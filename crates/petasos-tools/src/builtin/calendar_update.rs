@@ -21,9 +21,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&diary::ACCOUNT),
     schema,
     examples: &[Example {
-        title: "no account",
-        args: r#"{"id":"/ada/home/1.ics","title":"Lunch"}"#,
-        shows: "needs a CalDAV account",
+        title: "another title",
+        args: r#"{"id":"/ada/home/1.ics","title":"Brunch"}"#,
+        shows: r#""success":true"#,
     }],
     build: |_| Arc::new(CalendarUpdate),
     ..ToolDef::USUAL

@@ -19,9 +19,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&DESKTOP),
     schema,
     examples: &[Example {
-        title: "without a client there is no tab",
+        title: "a tab is closed, its process lives on",
         args: r#"{"process_id":"p1"}"#,
-        shows: "needs the desktop app",
+        shows: r#""process_id":"p1""#,
     }],
     build: |ports| Arc::new(Close(ports.clone())),
     ..ToolDef::USUAL

@@ -36,11 +36,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     provenance: Provenance::Foreign,
     check: Some(&DESKTOP),
     schema: schema::schema,
-    examples: &[Example {
-        title: "a combination that ends the session is never pressed",
-        args: r#"{"action":"key","keys":"ctrl+alt+delete"}"#,
-        shows: "never pressed",
-    }],
+    examples: &[
+        Example {
+            title: "which windows there are",
+            args: r#"{"action":"list_windows"}"#,
+            shows: r#""windows":["#,
+        },
+        Example {
+            title: "a combination that ends the session is never pressed",
+            args: r#"{"action":"key","keys":"ctrl+alt+delete"}"#,
+            shows: "never pressed",
+        },
+    ],
     build: |_| Arc::new(ComputerUse::default()),
     ..ToolDef::USUAL
 };

@@ -25,9 +25,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&diary::ACCOUNT),
     schema,
     examples: &[Example {
-        title: "no account",
+        title: "somebody by a name",
         args: r#"{"query":"ada"}"#,
-        shows: "needs a CalDAV account",
+        shows: "Lovelace",
     }],
     build: |_| Arc::new(Contacts),
     ..ToolDef::USUAL

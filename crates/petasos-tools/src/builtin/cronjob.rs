@@ -22,9 +22,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&PERSON),
     schema,
     examples: &[Example {
-        title: "says what is missing where nothing can be scheduled",
-        args: r#"{"action":"list"}"#,
-        shows: "needs a session with a person",
+        title: "every working day",
+        args: r#"{"action":"create","name":"News","schedule":"every weekday at 9:00","prompt":"Tell me what is new about felt hats."}"#,
+        shows: r#""success":true"#,
     }],
     build: |ports| Arc::new(CronJob(ports.schedules.clone())),
     ..ToolDef::USUAL
@@ -160,7 +160,7 @@ impl Tool for CronJob {
             let request: Value = cleared.into_args().parse()?;
             let answer = match &self.0 {
                 Some(schedules) => schedules.manage(request, cx).await,
-                None => json!({ "success": false, "error": ALONE, "error_type": "unavailable" }),
+                None => json!({ "success": false, "error": ALONE, "error_type": "missing_setup" }),
             };
             Ok(ToolOutput::json(&answer))
         })

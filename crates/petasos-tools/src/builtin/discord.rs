@@ -18,11 +18,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     provenance: Provenance::Foreign,
     check: Some(&guild::BOT),
     schema,
-    examples: &[Example {
-        title: "what an action needs is said",
-        args: r#"{"action":"fetch_messages"}"#,
-        shows: "needs channel_id",
-    }],
+    examples: &[
+        Example {
+            title: "the last messages of a channel",
+            args: r#"{"action":"fetch_messages","channel_id":"1005"}"#,
+            shows: r#""messages":["#,
+        },
+        Example {
+            title: "what an action needs is said",
+            args: r#"{"action":"fetch_messages"}"#,
+            shows: "needs channel_id",
+        },
+    ],
     build: |_| Arc::new(Guild::new(PEOPLE)),
     ..ToolDef::USUAL
 };

@@ -18,11 +18,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     provenance: Provenance::Foreign,
     check: Some(&guild::BOT),
     schema,
-    examples: &[Example {
-        title: "what an action needs is said",
-        args: r#"{"action":"delete_message","channel_id":"1"}"#,
-        shows: "needs message_id",
-    }],
+    examples: &[
+        Example {
+            title: "the servers of the bot",
+            args: r#"{"action":"list_guilds"}"#,
+            shows: r#""guilds":["#,
+        },
+        Example {
+            title: "what an action needs is said",
+            args: r#"{"action":"delete_message","channel_id":"1"}"#,
+            shows: "needs message_id",
+        },
+    ],
     build: |_| Arc::new(Guild::new(ADMIN)),
     ..ToolDef::USUAL
 };

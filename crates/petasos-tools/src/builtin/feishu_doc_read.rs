@@ -23,9 +23,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&paper::APP),
     schema,
     examples: &[Example {
-        title: "no app",
+        title: "a document as text",
         args: r#"{"doc_token":"doxcnabc"}"#,
-        shows: "needs FEISHU_APP_ID and FEISHU_APP_SECRET",
+        shows: r#""content":"#,
     }],
     build: |_| Arc::new(DocRead),
     ..ToolDef::USUAL

@@ -22,9 +22,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&paper::APP),
     schema,
     examples: &[Example {
-        title: "no app",
+        title: "a comment on the whole document",
         args: r#"{"file_token":"doxcnabc","content":"Well done"}"#,
-        shows: "needs FEISHU_APP_ID and FEISHU_APP_SECRET",
+        shows: r#""success":true"#,
     }],
     build: |_| Arc::new(AddComment),
     ..ToolDef::USUAL

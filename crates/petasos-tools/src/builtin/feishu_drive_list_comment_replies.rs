@@ -23,9 +23,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&paper::APP),
     schema,
     examples: &[Example {
-        title: "no app",
+        title: "what was answered",
         args: r#"{"file_token":"doxcnabc","comment_id":"7"}"#,
-        shows: "needs FEISHU_APP_ID and FEISHU_APP_SECRET",
+        shows: r#""items":"#,
     }],
     build: |_| Arc::new(ListReplies),
     ..ToolDef::USUAL

@@ -23,9 +23,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&paper::APP),
     schema,
     examples: &[Example {
-        title: "no app",
+        title: "what was remarked",
         args: r#"{"file_token":"doxcnabc"}"#,
-        shows: "needs FEISHU_APP_ID and FEISHU_APP_SECRET",
+        shows: r#""comment_id":"7""#,
     }],
     build: |_| Arc::new(ListComments),
     ..ToolDef::USUAL

@@ -22,9 +22,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&paper::APP),
     schema,
     examples: &[Example {
-        title: "no app",
+        title: "an answer",
         args: r#"{"file_token":"doxcnabc","comment_id":"7","content":"Thanks"}"#,
-        shows: "needs FEISHU_APP_ID and FEISHU_APP_SECRET",
+        shows: r#""success":true"#,
     }],
     build: |_| Arc::new(ReplyComment),
     ..ToolDef::USUAL

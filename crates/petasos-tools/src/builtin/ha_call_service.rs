@@ -23,26 +23,32 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     check: Some(&house::HOUSE),
     schema,
-    examples: &[Example {
-        title: "programs on that machine are not run",
-        args: r#"{"domain":"shell_command","service":"backup"}"#,
-        shows: "blocked_policy",
-    }],
+    examples: &[
+        Example {
+            title: "light in the kitchen",
+            args: r#"{"domain":"light","service":"turn_on","entity_id":"light.kitchen"}"#,
+            shows: r#""success":true"#,
+        },
+        Example {
+            title: "programs on that machine are not run",
+            args: r#"{"domain":"shell_command","service":"backup"}"#,
+            shows: "blocked_policy",
+        },
+    ],
     build: |_| Arc::new(CallService),
     ..ToolDef::USUAL
 };
 
 fn schema() -> Value {
     json!({
-        "description": "Call a service of the user's house: light, turn_on, light.kitchen. Locks, \
-            alarms and covers are asked about each time.",
+        "description": "Call a service of the house, such as light, turn_on, light.kitchen.",
         "parameters": {
             "type": "object",
             "properties": {
                 "domain": { "type": "string" },
                 "service": { "type": "string" },
                 "entity_id": { "type": "string" },
-                "data": { "type": "string", "description": "Further fields, as JSON" }
+                "data": { "type": "string", "description": "More, as JSON" }
             },
             "required": ["domain", "service"],
         },

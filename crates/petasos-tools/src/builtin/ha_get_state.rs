@@ -24,9 +24,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&house::HOUSE),
     schema,
     examples: &[Example {
-        title: "a house that nobody named",
+        title: "one thing",
         args: r#"{"entity_id":"light.kitchen"}"#,
-        shows: "needs HASS_TOKEN",
+        shows: r#""entity_id":"light.kitchen""#,
     }],
     build: |_| Arc::new(GetState),
     ..ToolDef::USUAL
@@ -34,7 +34,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
 
 fn schema() -> Value {
     json!({
-        "description": "Read one thing of the user's house, such as light.kitchen.",
+        "description": "Read one thing of the house, such as light.kitchen.",
         "parameters": {
             "type": "object",
             "properties": {

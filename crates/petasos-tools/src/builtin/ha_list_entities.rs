@@ -24,9 +24,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&house::HOUSE),
     schema,
     examples: &[Example {
-        title: "a house that nobody named",
+        title: "every light",
         args: r#"{"domain":"light"}"#,
-        shows: "needs HASS_TOKEN",
+        shows: r#""entity_id":"light.kitchen""#,
     }],
     build: |_| Arc::new(ListEntities),
     ..ToolDef::USUAL
@@ -37,13 +37,12 @@ const LIMIT_MAX: usize = 500;
 
 fn schema() -> Value {
     json!({
-        "description": "List things of the user's house (Home Assistant) with their states, in \
-            pages.",
+        "description": "List things of the house (Home Assistant) and their states.",
         "parameters": {
             "type": "object",
             "properties": {
-                "domain": { "type": "string", "description": "light, sensor…" },
-                "area": { "type": "string", "description": "A room" },
+                "domain": { "type": "string" },
+                "area": { "type": "string" },
                 "search": { "type": "string" },
                 "limit": { "type": "integer", "default": LIMIT_USUAL, "minimum": 1, "maximum": LIMIT_MAX },
                 "offset": { "type": "integer", "minimum": 0 }

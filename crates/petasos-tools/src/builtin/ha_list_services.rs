@@ -24,9 +24,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&house::HOUSE),
     schema,
     examples: &[Example {
-        title: "a house that nobody named",
+        title: "what lights can do",
         args: r#"{"domain":"light"}"#,
-        shows: "needs HASS_TOKEN",
+        shows: r#""turn_on""#,
     }],
     build: |_| Arc::new(ListServices),
     ..ToolDef::USUAL
@@ -34,7 +34,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
 
 fn schema() -> Value {
     json!({
-        "description": "List the services of the user's house; with a domain, their fields.",
+        "description": "List services of the house; with a domain, their fields.",
         "parameters": {
             "type": "object",
             "properties": {

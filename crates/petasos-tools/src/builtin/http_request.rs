@@ -30,6 +30,11 @@ pub(super) static TOOL: ToolDef = ToolDef {
     schema,
     examples: &[
         Example {
+            title: "an address is asked",
+            args: r#"{"url":"https://example.com/"}"#,
+            shows: r#""status":200"#,
+        },
+        Example {
             title: "an address of this machine is not reached",
             args: r#"{"url":"http://127.0.0.1:9/"}"#,
             shows: "blocked_address",

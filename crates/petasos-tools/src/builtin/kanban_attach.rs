@@ -18,11 +18,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     check: Some(&board::KANBAN),
     schema,
-    examples: &[Example {
-        title: "what is no base64 is not kept",
-        args: r#"{"task_id":"t_00000000","filename":"a.txt","content_base64":"?"}"#,
-        shows: "no base64",
-    }],
+    examples: &[
+        Example {
+            title: "a small file",
+            args: r#"{"task_id":"t_0a1b2c3d","filename":"note.txt","content_base64":"aGF0cwo="}"#,
+            shows: r#""size":5"#,
+        },
+        Example {
+            title: "what is no base64 is not kept",
+            args: r#"{"task_id":"t_00000000","filename":"a.txt","content_base64":"?"}"#,
+            shows: "no base64",
+        },
+    ],
     build: |ports| BoardTool::changing(ports, attach),
     ..ToolDef::USUAL
 };

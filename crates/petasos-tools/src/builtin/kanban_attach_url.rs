@@ -23,18 +23,25 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     check: Some(&board::KANBAN),
     schema,
-    examples: &[Example {
-        title: "an address that is none",
-        args: r#"{"task_id":"t_00000000","url":"file:///etc/passwd"}"#,
-        shows: "bad_argument",
-    }],
+    examples: &[
+        Example {
+            title: "a file from the web",
+            args: r#"{"task_id":"t_0a1b2c3d","url":"https://example.com/"}"#,
+            shows: r#""attachment_id":"#,
+        },
+        Example {
+            title: "an address that is none",
+            args: r#"{"task_id":"t_00000000","url":"file:///etc/passwd"}"#,
+            shows: "bad_argument",
+        },
+    ],
     build: |ports| Arc::new(BoardTool { ports: ports.clone(), effects, handle: attach }),
     ..ToolDef::USUAL
 };
 
 fn schema() -> Value {
     json!({
-        "description": "Attach a file of the web to a task, at most 25 MB.",
+        "description": "Attach a file of the web to a task.",
         "parameters": {
             "type": "object",
             "properties": {

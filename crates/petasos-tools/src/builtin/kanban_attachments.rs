@@ -16,11 +16,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&board::KANBAN),
     in_plan_mode: InPlanMode::ByEffects,
     schema,
-    examples: &[Example {
-        title: "a task that is not there",
-        args: r#"{"task_id":"t_00000000"}"#,
-        shows: "not_found",
-    }],
+    examples: &[
+        Example {
+            title: "what is attached",
+            args: r#"{"task_id":"t_0a1b2c3d"}"#,
+            shows: r#""note.txt""#,
+        },
+        Example {
+            title: "a task that is not there",
+            args: r#"{"task_id":"t_00000000"}"#,
+            shows: "not_found",
+        },
+    ],
     build: |ports| BoardTool::looking(ports, list),
     ..ToolDef::USUAL
 };

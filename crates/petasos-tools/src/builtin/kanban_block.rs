@@ -16,19 +16,25 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     check: Some(&board::KANBAN),
     schema,
-    examples: &[Example {
-        title: "without a reason nothing is blocked",
-        args: r#"{"task_id":"t_00000000","reason":" "}"#,
-        shows: "say what is missing",
-    }],
+    examples: &[
+        Example {
+            title: "a person is needed",
+            args: r#"{"task_id":"t_0a1b2c3d","reason":"Which hats are meant?","kind":"needs_input"}"#,
+            shows: r#""status":"blocked""#,
+        },
+        Example {
+            title: "without a reason nothing is blocked",
+            args: r#"{"task_id":"t_00000000","reason":" "}"#,
+            shows: "say what is missing",
+        },
+    ],
     build: |ports| BoardTool::changing(ports, block),
     ..ToolDef::USUAL
 };
 
 fn schema() -> Value {
     json!({
-        "description": "Stop work on a task: `dependency` waits for other tasks, the rest for a \
-            person.",
+        "description": "Stop work: `dependency` waits for tasks, the rest for a person.",
         "parameters": {
             "type": "object",
             "properties": {

@@ -15,11 +15,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     check: Some(&board::KANBAN),
     schema,
-    examples: &[Example {
-        title: "an empty comment is not kept",
-        args: r#"{"task_id":"t_00000000","body":" "}"#,
-        shows: "nothing to say",
-    }],
+    examples: &[
+        Example {
+            title: "a remark",
+            args: r#"{"task_id":"t_0a1b2c3d","body":"Straw hats are not meant."}"#,
+            shows: r#""comment_id":"#,
+        },
+        Example {
+            title: "an empty comment is not kept",
+            args: r#"{"task_id":"t_00000000","body":" "}"#,
+            shows: "nothing to say",
+        },
+    ],
     build: |ports| BoardTool::changing(ports, comment),
     ..ToolDef::USUAL
 };

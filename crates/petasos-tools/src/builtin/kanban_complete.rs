@@ -24,18 +24,25 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     check: Some(&board::KANBAN),
     schema,
-    examples: &[Example {
-        title: "a task needs a word at its end",
-        args: r#"{"task_id":"t_00000000"}"#,
-        shows: "say what was done",
-    }],
+    examples: &[
+        Example {
+            title: "it is done",
+            args: r#"{"task_id":"t_0a1b2c3d","summary":"There are three hats."}"#,
+            shows: r#""ok":true"#,
+        },
+        Example {
+            title: "a task needs a word at its end",
+            args: r#"{"task_id":"t_00000000"}"#,
+            shows: "say what was done",
+        },
+    ],
     build: |ports| Arc::new(BoardTool { ports: ports.clone(), effects, handle: complete }),
     ..ToolDef::USUAL
 };
 
 fn schema() -> Value {
     json!({
-        "description": "Finish a task with a summary or a result, and its files.",
+        "description": "Finish a task: summary or result, and files.",
         "parameters": {
             "type": "object",
             "properties": {

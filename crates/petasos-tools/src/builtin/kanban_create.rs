@@ -31,7 +31,7 @@ fn schema() -> Value {
     let plain = || json!({ "type": "string" });
     let texts = || json!({ "type": "array", "items": { "type": "string" } });
     json!({
-        "description": "Put a task on the board. It is ready when its parents are done.",
+        "description": "Put a task on the board; it waits for its parents.",
         "parameters": {
             "type": "object",
             "properties": {

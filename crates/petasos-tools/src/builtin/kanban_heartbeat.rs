@@ -15,18 +15,25 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     check: Some(&board::KANBAN),
     schema,
-    examples: &[Example {
-        title: "a task that is not there",
-        args: r#"{"task_id":"t_00000000"}"#,
-        shows: "not_found",
-    }],
+    examples: &[
+        Example {
+            title: "still at work",
+            args: r#"{"task_id":"t_0a1b2c3d","note":"half of them are counted"}"#,
+            shows: r#""ok":true"#,
+        },
+        Example {
+            title: "a task that is not there",
+            args: r#"{"task_id":"t_00000000"}"#,
+            shows: "not_found",
+        },
+    ],
     build: |ports| BoardTool::changing(ports, beat),
     ..ToolDef::USUAL
 };
 
 fn schema() -> Value {
     json!({
-        "description": "Say that you still work on your task, at least every 15 minutes.",
+        "description": "Say that you still work, every 15 minutes.",
         "parameters": {
             "type": "object",
             "properties": {

@@ -15,11 +15,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     check: Some(&board::KANBAN),
     schema,
-    examples: &[Example {
-        title: "tasks that are not there",
-        args: r#"{"parent_id":"t_00000000","child_id":"t_00000001"}"#,
-        shows: "not_found",
-    }],
+    examples: &[
+        Example {
+            title: "one after the other",
+            args: r#"{"parent_id":"t_0a1b2c3d","child_id":"t_4e5f6071"}"#,
+            shows: r#""ok":true"#,
+        },
+        Example {
+            title: "tasks that are not there",
+            args: r#"{"parent_id":"t_00000000","child_id":"t_00000001"}"#,
+            shows: "not_found",
+        },
+    ],
     build: |ports| BoardTool::changing(ports, link),
     ..ToolDef::USUAL
 };

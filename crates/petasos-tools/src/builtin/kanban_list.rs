@@ -17,14 +17,14 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     check: Some(&board::ORCHESTRATOR),
     schema,
-    examples: &[Example { title: "an empty board", args: "{}", shows: "\"count\":0" }],
+    examples: &[Example { title: "the whole board", args: "{}", shows: r#""count":"# }],
     build: |ports| BoardTool::changing(ports, list),
     ..ToolDef::USUAL
 };
 
 fn schema() -> Value {
     json!({
-        "description": "List tasks of the board, the most urgent first.",
+        "description": "List tasks, most urgent first.",
         "parameters": {
             "type": "object",
             "properties": {
@@ -35,7 +35,7 @@ fn schema() -> Value {
                 },
                 "tenant": { "type": "string" },
                 "include_archived": { "type": "boolean" },
-                "limit": { "type": "integer", "description": "50, at most 200" },
+                "limit": { "type": "integer" },
                 "board": board::board_parameter(),
             },
         },

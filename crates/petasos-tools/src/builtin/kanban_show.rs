@@ -17,19 +17,25 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&board::KANBAN),
     in_plan_mode: InPlanMode::ByEffects,
     schema,
-    examples: &[Example {
-        title: "a task that is not there",
-        args: r#"{"task_id":"t_00000000"}"#,
-        shows: "not_found",
-    }],
+    examples: &[
+        Example {
+            title: "one task",
+            args: r#"{"task_id":"t_0a1b2c3d"}"#,
+            shows: r#""worker_context":"#,
+        },
+        Example {
+            title: "a task that is not there",
+            args: r#"{"task_id":"t_00000000"}"#,
+            shows: "not_found",
+        },
+    ],
     build: |ports| BoardTool::looking(ports, show),
     ..ToolDef::USUAL
 };
 
 fn schema() -> Value {
     json!({
-        "description": "Show a task, your own without task_id, with history, comments and files. A \
-            worker begins with it: `worker_context` has all it needs.",
+        "description": "Show a task, your own without task_id: `worker_context` has all that a worker needs.",
         "parameters": {
             "type": "object",
             "properties": {

@@ -15,11 +15,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     check: Some(&board::ORCHESTRATOR),
     schema,
-    examples: &[Example {
-        title: "a task that is not there",
-        args: r#"{"task_id":"t_00000000"}"#,
-        shows: "not_found",
-    }],
+    examples: &[
+        Example {
+            title: "it can go on",
+            args: r#"{"task_id":"t_0a1b2c3d"}"#,
+            shows: r#""ok":true"#,
+        },
+        Example {
+            title: "a task that is not there",
+            args: r#"{"task_id":"t_00000000"}"#,
+            shows: "not_found",
+        },
+    ],
     build: |ports| BoardTool::changing(ports, unblock),
     ..ToolDef::USUAL
 };

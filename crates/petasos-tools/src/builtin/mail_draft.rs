@@ -21,9 +21,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&post::ACCOUNT),
     schema,
     examples: &[Example {
-        title: "no account",
+        title: "a letter that waits",
         args: r#"{"to":["ada@example.org"],"subject":"Lunch","body":"At noon?"}"#,
-        shows: "needs a mail account",
+        shows: r#""success":true"#,
     }],
     build: |_| Arc::new(MailDraft),
     ..ToolDef::USUAL

@@ -24,11 +24,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     provenance: Provenance::Foreign,
     check: Some(&post::ACCOUNT),
     schema,
-    examples: &[Example {
-        title: "no account",
-        args: r#"{"id":"INBOX:1:1"}"#,
-        shows: "needs a mail account",
-    }],
+    examples: &[Example { title: "a letter", args: r#"{"id":"INBOX:1:1"}"#, shows: r#""text":"# }],
     build: |_| Arc::new(MailRead),
     ..ToolDef::USUAL
 };

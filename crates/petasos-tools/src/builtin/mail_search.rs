@@ -25,9 +25,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&post::ACCOUNT),
     schema,
     examples: &[Example {
-        title: "no account",
-        args: r#"{"from":"ada"}"#,
-        shows: "needs a mail account",
+        title: "letters by their subject",
+        args: r#"{"subject":"Lunch"}"#,
+        shows: r#""messages":[{"#,
     }],
     build: |_| Arc::new(MailSearch),
     ..ToolDef::USUAL

@@ -21,11 +21,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     emoji: "✉️",
     check: Some(&post::ACCOUNT),
     schema,
-    examples: &[Example {
-        title: "nobody is written to",
-        args: r#"{"to":["not an address"],"body":"At noon?"}"#,
-        shows: "is no mail address",
-    }],
+    examples: &[
+        Example {
+            title: "a letter",
+            args: r#"{"to":["ada@example.org"],"subject":"Lunch","body":"At noon?"}"#,
+            shows: r#""success":true"#,
+        },
+        Example {
+            title: "nobody is written to",
+            args: r#"{"to":["not an address"],"body":"At noon?"}"#,
+            shows: "is no mail address",
+        },
+    ],
     build: |_| Arc::new(MailSend),
     ..ToolDef::USUAL
 };

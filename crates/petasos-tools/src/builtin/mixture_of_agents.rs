@@ -26,9 +26,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&MOA),
     schema,
     examples: &[Example {
-        title: "without a preset nobody is asked",
+        title: "several models, one answer",
         args: r#"{"user_prompt":"What is the next prime after 7919?"}"#,
-        shows: "moa.presets",
+        shows: r#""models_used":"#,
     }],
     build: |ports| Arc::new(Mixture(ports.model.clone())),
     ..ToolDef::USUAL

@@ -27,11 +27,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     emoji: "🔔",
     check: Some(&NOTICE),
     schema,
-    examples: &[Example {
-        title: "nothing to say",
-        args: r#"{"message":" "}"#,
-        shows: "`message` is empty",
-    }],
+    examples: &[
+        Example {
+            title: "a word to the person",
+            args: r#"{"message":"The build is done"}"#,
+            shows: r#""success":true"#,
+        },
+        Example {
+            title: "nothing to say",
+            args: r#"{"message":" "}"#,
+            shows: "`message` is empty",
+        },
+    ],
     build: |ports: &Ports| Arc::new(Notify(ports.processes.clone())),
     ..ToolDef::USUAL
 };

@@ -53,11 +53,18 @@ static CHECK: CheckDef = CheckDef {
     },
 };
 
-const EXAMPLES: &[Example] = &[Example {
-    title: "an action that needs a name",
-    args: r#"{"action":"poll"}"#,
-    shows: "session_id",
-}];
+const EXAMPLES: &[Example] = &[
+    Example {
+        title: "what runs in the background",
+        args: r#"{"action":"list"}"#,
+        shows: r#""processes":["#,
+    },
+    Example {
+        title: "an action that needs a name",
+        args: r#"{"action":"poll"}"#,
+        shows: "session_id",
+    },
+];
 
 /// Lines of a log when nothing is said.
 const LOG_LINES: u64 = 200;

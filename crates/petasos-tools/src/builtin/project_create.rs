@@ -23,9 +23,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&DESKTOP),
     schema,
     examples: &[Example {
-        title: "without a client nothing is made",
+        title: "a folder with a name",
         args: r#"{"name":"Notes"}"#,
-        shows: "needs the desktop app",
+        shows: r#""slug":"notes""#,
     }],
     build: |ports| Arc::new(Create(ports.clone())),
     ..ToolDef::USUAL

@@ -19,7 +19,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&DESKTOP),
     in_plan_mode: InPlanMode::ByEffects,
     schema,
-    examples: &[Example { title: "none yet", args: "{}", shows: "\"projects\":[]" }],
+    examples: &[Example { title: "all of them", args: "{}", shows: r#""projects":["# }],
     build: |ports| Arc::new(List(ports.clone())),
     ..ToolDef::USUAL
 };

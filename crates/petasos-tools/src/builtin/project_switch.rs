@@ -19,9 +19,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&DESKTOP),
     schema,
     examples: &[Example {
-        title: "without a client nobody moves",
+        title: "work goes on there",
         args: r#"{"project":"notes"}"#,
-        shows: "needs the desktop app",
+        shows: r#""slug":"notes""#,
     }],
     build: |ports| Arc::new(Switch(ports.clone())),
     ..ToolDef::USUAL

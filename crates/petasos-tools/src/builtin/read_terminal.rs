@@ -23,11 +23,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&DESKTOP),
     in_plan_mode: InPlanMode::ByEffects,
     schema,
-    examples: &[Example {
-        title: "without a client there is nothing to read",
-        args: "{}",
-        shows: "needs the desktop app",
-    }],
+    examples: &[Example { title: "what the person sees", args: "{}", shows: r#""text":"# }],
     build: |ports| Arc::new(Read(ports.clone())),
     ..ToolDef::USUAL
 };

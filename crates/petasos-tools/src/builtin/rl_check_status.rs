@@ -13,9 +13,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     description: "Show how a training run is doing",
     schema,
     examples: &[Example {
-        title: "without a trainer nothing is done",
+        title: "how it goes",
         args: r#"{"run_id":"0a0b0c0d"}"#,
-        shows: "needs TINKER_API_KEY",
+        shows: r#""metrics":"#,
     }],
     build: |ports| RlTool::stating(ports, act, |_, cx| wandb_effects(cx), |_| None),
     ..trainer::USUAL

@@ -12,9 +12,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     description: "Change a setting of training",
     schema,
     examples: &[Example {
-        title: "without a trainer nothing is done",
+        title: "four answers a step",
         args: r#"{"field":"group_size","value":4}"#,
-        shows: "needs TINKER_API_KEY",
+        shows: r#""group_size":4"#,
     }],
     build: |ports| RlTool::plain(ports, act),
     ..trainer::USUAL

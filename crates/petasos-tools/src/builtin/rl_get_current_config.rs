@@ -12,9 +12,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     description: "Show the settings of training",
     schema,
     examples: &[Example {
-        title: "without a trainer nothing is done",
-        args: r"{}",
-        shows: "needs TINKER_API_KEY",
+        title: "what can be set",
+        args: "{}",
+        shows: r#""configurable_fields":"#,
     }],
     build: |ports| RlTool::plain(ports, act),
     ..trainer::USUAL

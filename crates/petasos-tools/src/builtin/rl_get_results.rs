@@ -13,9 +13,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     description: "Show the results of a training run",
     schema,
     examples: &[Example {
-        title: "without a trainer nothing is done",
+        title: "what came of it",
         args: r#"{"run_id":"0a0b0c0d"}"#,
-        shows: "needs TINKER_API_KEY",
+        shows: r#""history":"#,
     }],
     build: |ports| RlTool::stating(ports, act, |_, cx| wandb_effects(cx), |_| None),
     ..trainer::USUAL

@@ -11,11 +11,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     name: "rl_list_environments",
     description: "List training environments",
     schema,
-    examples: &[Example {
-        title: "without a trainer nothing is done",
-        args: r"{}",
-        shows: "needs TINKER_API_KEY",
-    }],
+    examples: &[Example { title: "what can be trained", args: "{}", shows: r#""environments":["# }],
     build: |ports| RlTool::plain(ports, act),
     ..trainer::USUAL
 };

@@ -11,11 +11,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     name: "rl_list_runs",
     description: "List training runs",
     schema,
-    examples: &[Example {
-        title: "without a trainer nothing is done",
-        args: r"{}",
-        shows: "needs TINKER_API_KEY",
-    }],
+    examples: &[Example { title: "all of them", args: "{}", shows: r#""runs":["# }],
     build: |ports| RlTool::plain(ports, act),
     ..trainer::USUAL
 };

@@ -13,9 +13,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     description: "Choose a training environment",
     schema,
     examples: &[Example {
-        title: "without a trainer nothing is done",
+        title: "one is chosen",
         args: r#"{"name":"sums"}"#,
-        shows: "needs TINKER_API_KEY",
+        shows: r#""environment":"sums""#,
     }],
     build: |ports| RlTool::stating(ports, act, effects, |_| None),
     ..trainer::USUAL

@@ -12,9 +12,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     description: "Start a training run",
     schema,
     examples: &[Example {
-        title: "without a trainer nothing is done",
-        args: r"{}",
-        shows: "needs TINKER_API_KEY",
+        title: "with the settings as they are",
+        args: "{}",
+        shows: r#""run_id":"#,
     }],
     build: |ports| RlTool::stating(ports, act, trainer::start_effects, |_| None),
     ..trainer::USUAL

@@ -14,9 +14,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     description: "Stop a training run",
     schema,
     examples: &[Example {
-        title: "without a trainer nothing is done",
+        title: "it is enough",
         args: r#"{"run_id":"0a0b0c0d"}"#,
-        shows: "needs TINKER_API_KEY",
+        shows: r#""stopped""#,
     }],
     build: |ports| RlTool::plain(ports, act),
     ..trainer::USUAL

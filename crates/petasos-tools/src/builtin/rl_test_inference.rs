@@ -12,9 +12,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     description: "Try a training environment",
     schema,
     examples: &[Example {
-        title: "without a trainer nothing is done",
-        args: r"{}",
-        shows: "needs TINKER_API_KEY",
+        title: "a short trial",
+        args: r#"{"num_steps":2,"group_size":2,"models":["qwen/qwen3-8b"]}"#,
+        shows: r#""models_tested":["#,
     }],
     build: |ports| RlTool::stating(ports, act, trainer::trial_effects, trainer::trial_limit),
     ..trainer::USUAL

@@ -28,9 +28,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&PLATFORMS),
     schema,
     examples: &[Example {
-        title: "says what is missing where no platform is configured",
-        args: r#"{"action":"list"}"#,
-        shows: "no chat platform",
+        title: "a message to a chat",
+        args: r#"{"target":"telegram:7","message":"The hats are ready."}"#,
+        shows: r#""success":true"#,
     }],
     build: |ports| Arc::new(SendMessage(ports.deliveries.clone())),
     ..ToolDef::USUAL
@@ -147,10 +147,10 @@ impl Tool for SendMessage {
 impl SendMessage {
     async fn work(&self, input: Input, cx: &CallContext) -> Work {
         let Some(deliveries) = &self.0 else {
-            return Work::Refused(error("unavailable", ABSENT));
+            return Work::Refused(error("missing_setup", ABSENT));
         };
         if let Err(why) = deliveries.ready() {
-            return Work::Refused(error("unavailable", &why));
+            return Work::Refused(error("missing_setup", &why));
         }
         if matches!(input.action, Action::List) {
             return Work::List;
@@ -200,7 +200,7 @@ impl SendMessage {
     }
 
     async fn answer(&self, work: Work, cx: &CallContext) -> Value {
-        let Some(deliveries) = &self.0 else { return error("unavailable", ABSENT) };
+        let Some(deliveries) = &self.0 else { return error("missing_setup", ABSENT) };
         match work {
             Work::Refused(why) => why,
             Work::List => match deliveries.destinations().await {
@@ -216,7 +216,7 @@ impl SendMessage {
                     Ok(()) => {
                         json!({ "success": true, "platform": to.platform, "chat_id": to.chat, "message_id": message })
                     }
-                    Err(why) => error("delivery_failed", &why),
+                    Err(why) => error("upstream", &why),
                 }
             }
             // The reply of a scheduled run goes there anyway.
@@ -232,7 +232,7 @@ impl SendMessage {
                 let parcel = Parcel { to: to.clone(), text, token, wait: WAIT };
                 match deliveries.deliver(parcel).await {
                     Ok(receipt) => sent(&to, receipt),
-                    Err(why) => error("delivery_failed", &why),
+                    Err(why) => error("upstream", &why),
                 }
             }
         }
@@ -257,7 +257,7 @@ fn sent(to: &Destination, receipt: Receipt) -> Value {
     match receipt.note {
         Some(why) if receipt.outcome == Delivered::Failed => {
             answer["error"] = json!(why);
-            answer["error_type"] = json!("delivery_failed");
+            answer["error_type"] = json!("upstream");
         }
         Some(note) => answer["note"] = json!(note),
         None => {}
@@ -288,7 +288,7 @@ fn refused(why: &TargetError) -> Value {
     let (kind, candidates) = match why {
         TargetError::NotFound { candidates, .. } => ("not_found", candidates.as_slice()),
         TargetError::Ambiguous { candidates, .. } => ("ambiguous", candidates.as_slice()),
-        TargetError::Failed(_) => ("unavailable", &[] as &[String]),
+        TargetError::Failed(_) => ("upstream", &[] as &[String]),
     };
     let mut answer = error(kind, &why.to_string());
     answer["candidates"] = json!(candidates);

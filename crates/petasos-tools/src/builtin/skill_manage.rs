@@ -30,11 +30,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     failure: FailureSign::NotMade,
     schema,
-    examples: &[Example {
-        title: "a name must keep the standard",
-        args: r#"{"action":"create","name":"My Skill","content":"x"}"#,
-        shows: "is no name for a skill",
-    }],
+    examples: &[
+        Example {
+            title: "a way of doing is kept",
+            args: r#"{"action":"create","name":"felt-hats","content":"---\nname: felt-hats\ndescription: How felt hats are brushed\n---\n\nBrush against the clock.\n"}"#,
+            shows: r#""success":true"#,
+        },
+        Example {
+            title: "a name must keep the standard",
+            args: r#"{"action":"create","name":"My Skill","content":"x"}"#,
+            shows: "is no name for a skill",
+        },
+    ],
     build: |ports| Arc::new(Planning::new(SkillManage(Library::of(ports)))),
     ..ToolDef::USUAL
 };

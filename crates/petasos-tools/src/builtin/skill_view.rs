@@ -17,11 +17,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     concurrency: Concurrency::Safe,
     result_chars_max: Limit::Chars(120_000),
     schema,
-    examples: &[Example {
-        title: "a path is no name",
-        args: r#"{"name":"../secrets"}"#,
-        shows: "is no name of a skill",
-    }],
+    examples: &[
+        Example {
+            title: "one that comes with the program",
+            args: r#"{"name":"plan"}"#,
+            shows: r#""success":true"#,
+        },
+        Example {
+            title: "a path is no name",
+            args: r#"{"name":"../secrets"}"#,
+            shows: "is no name of a skill",
+        },
+    ],
     build: |ports| Arc::new(SkillView(Library::of(ports))),
     ..ToolDef::USUAL
 };

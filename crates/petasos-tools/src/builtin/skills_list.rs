@@ -17,11 +17,14 @@ pub(super) static TOOL: ToolDef = ToolDef {
     idempotent: true,
     concurrency: Concurrency::Safe,
     schema,
-    examples: &[Example {
-        title: "a category that is not there",
-        args: r#"{"category":"no-such-category"}"#,
-        shows: r#""count":0"#,
-    }],
+    examples: &[
+        Example { title: "all of them", args: "{}", shows: r#""skills":["# },
+        Example {
+            title: "a category that is not there",
+            args: r#"{"category":"no-such-category"}"#,
+            shows: r#""count":0"#,
+        },
+    ],
     build: |ports| Arc::new(Blocking::new(SkillsList(Library::of(ports)))),
     ..ToolDef::USUAL
 };

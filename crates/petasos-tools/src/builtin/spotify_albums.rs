@@ -21,11 +21,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     provenance: Provenance::Foreign,
     check: Some(&music::SIGNED_IN),
     schema,
-    examples: &[Example {
-        title: "a name of something else",
-        args: r#"{"action":"get","album_id":"spotify:track:4uLU6hMCjMI75M1A2tKUQC"}"#,
-        shows: "is a track",
-    }],
+    examples: &[
+        Example {
+            title: "an album",
+            args: r#"{"action":"get","album_id":"4aawyAB9vmqN3uQ7FjRGTy"}"#,
+            shows: r#""name":"#,
+        },
+        Example {
+            title: "a name of something else",
+            args: r#"{"action":"get","album_id":"spotify:track:4uLU6hMCjMI75M1A2tKUQC"}"#,
+            shows: "is a track",
+        },
+    ],
     build: |ports| Arc::new(Music::new(ports, asked)),
     ..ToolDef::USUAL
 };

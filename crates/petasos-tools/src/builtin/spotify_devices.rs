@@ -21,11 +21,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     provenance: Provenance::Foreign,
     check: Some(&music::SIGNED_IN),
     schema,
-    examples: &[Example {
-        title: "nowhere to move to",
-        args: r#"{"action":"transfer"}"#,
-        shows: "needs `device_id`",
-    }],
+    examples: &[
+        Example {
+            title: "where it can play",
+            args: r#"{"action":"list"}"#,
+            shows: r#""devices":"#,
+        },
+        Example {
+            title: "nowhere to move to",
+            args: r#"{"action":"transfer"}"#,
+            shows: "needs `device_id`",
+        },
+    ],
     build: |ports| Arc::new(Music::new(ports, asked)),
     ..ToolDef::USUAL
 };

@@ -22,11 +22,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     provenance: Provenance::Foreign,
     check: Some(&music::SIGNED_IN),
     schema,
-    examples: &[Example {
-        title: "nothing to save",
-        args: r#"{"kind":"tracks","action":"save"}"#,
-        shows: "`uris` is empty",
-    }],
+    examples: &[
+        Example {
+            title: "what was saved",
+            args: r#"{"kind":"tracks","action":"list"}"#,
+            shows: r#""items":"#,
+        },
+        Example {
+            title: "nothing to save",
+            args: r#"{"kind":"tracks","action":"save"}"#,
+            shows: "`uris` is empty",
+        },
+    ],
     build: |ports| Arc::new(Music::new(ports, asked)),
     ..ToolDef::USUAL
 };

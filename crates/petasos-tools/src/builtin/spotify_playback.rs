@@ -22,11 +22,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     provenance: Provenance::Foreign,
     check: Some(&music::SIGNED_IN),
     schema,
-    examples: &[Example {
-        title: "a loudness that is none",
-        args: r#"{"action":"set_volume","volume_percent":140}"#,
-        shows: "0 to 100",
-    }],
+    examples: &[
+        Example {
+            title: "what plays",
+            args: r#"{"action":"get_state"}"#,
+            shows: r#""success":true"#,
+        },
+        Example {
+            title: "a loudness that is none",
+            args: r#"{"action":"set_volume","volume_percent":140}"#,
+            shows: "0 to 100",
+        },
+    ],
     build: |ports| Arc::new(Music::new(ports, asked)),
     ..ToolDef::USUAL
 };

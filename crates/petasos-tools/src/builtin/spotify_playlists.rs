@@ -22,11 +22,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     provenance: Provenance::Foreign,
     check: Some(&music::SIGNED_IN),
     schema,
-    examples: &[Example {
-        title: "a list without a name",
-        args: r#"{"action":"create"}"#,
-        shows: "needs `name`",
-    }],
+    examples: &[
+        Example {
+            title: "the lists of the person",
+            args: r#"{"action":"list"}"#,
+            shows: r#""items":"#,
+        },
+        Example {
+            title: "a list without a name",
+            args: r#"{"action":"create"}"#,
+            shows: "needs `name`",
+        },
+    ],
     build: |ports| Arc::new(Music::new(ports, asked)),
     ..ToolDef::USUAL
 };

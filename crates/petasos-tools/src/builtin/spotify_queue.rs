@@ -22,11 +22,10 @@ pub(super) static TOOL: ToolDef = ToolDef {
     provenance: Provenance::Foreign,
     check: Some(&music::SIGNED_IN),
     schema,
-    examples: &[Example {
-        title: "nothing to add",
-        args: r#"{"action":"add"}"#,
-        shows: "needs `uri`",
-    }],
+    examples: &[
+        Example { title: "what comes next", args: r#"{"action":"get"}"#, shows: r#""queue":"# },
+        Example { title: "nothing to add", args: r#"{"action":"add"}"#, shows: "needs `uri`" },
+    ],
     build: |ports| Arc::new(Music::new(ports, asked)),
     ..ToolDef::USUAL
 };

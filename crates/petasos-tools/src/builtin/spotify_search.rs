@@ -21,11 +21,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     provenance: Provenance::Foreign,
     check: Some(&music::SIGNED_IN),
     schema,
-    examples: &[Example {
-        title: "nothing to look for",
-        args: r#"{"query":" "}"#,
-        shows: "`query` is empty",
-    }],
+    examples: &[
+        Example {
+            title: "a track by its words",
+            args: r#"{"query":"felt hat","types":["track"]}"#,
+            shows: r#""tracks":"#,
+        },
+        Example {
+            title: "nothing to look for",
+            args: r#"{"query":" "}"#,
+            shows: "`query` is empty",
+        },
+    ],
     build: |ports| Arc::new(Music::new(ports, asked)),
     ..ToolDef::USUAL
 };

@@ -28,6 +28,11 @@ pub(super) static TOOL: ToolDef = ToolDef {
     schema,
     examples: &[
         Example {
+            title: "a database of the settings",
+            args: r#"{"database":"shop","query":"SELECT count(*) AS hats FROM (VALUES (1), (2)) AS stock"}"#,
+            shows: r#""hats""#,
+        },
+        Example {
             title: "a file that is not there is not made",
             args: r#"{"database":"nowhere.db","query":"SELECT 1"}"#,
             shows: "not_found",

@@ -79,6 +79,7 @@ pub(super) static CHECK: CheckDef = CheckDef {
 };
 
 const EXAMPLES: &[Example] = &[
+    Example { title: "a command", args: r#"{"command":"echo three hats"}"#, shows: "three hats" },
     Example {
         title: "a server is started in the background",
         args: r#"{"command":"npm run dev"}"#,

@@ -26,11 +26,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     check: Some(&TTS),
     schema,
-    examples: &[Example {
-        title: "a path that leaves its folder is refused",
-        args: r#"{"text":"hello","output_path":"../x.wav"}"#,
-        shows: "may not contain",
-    }],
+    examples: &[
+        Example {
+            title: "words that are spoken",
+            args: r#"{"text":"The kettle boils."}"#,
+            shows: "MEDIA:",
+        },
+        Example {
+            title: "a path that leaves its folder is refused",
+            args: r#"{"text":"hello","output_path":"../x.wav"}"#,
+            shows: "may not contain",
+        },
+    ],
     build: |ports| {
         Arc::new(TextToSpeech { sites: Sites::new(ports), processes: ports.processes.clone() })
     },

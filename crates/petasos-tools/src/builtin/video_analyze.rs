@@ -31,11 +31,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     provenance: Provenance::Foreign,
     check: Some(&VISION),
     schema,
-    examples: &[Example {
-        title: "a film that is not there",
-        args: r#"{"video_url":"nothing.mp4","question":"what happens?"}"#,
-        shows: "is not there",
-    }],
+    examples: &[
+        Example {
+            title: "a film of the workspace",
+            args: r#"{"video_url":"film.mp4","question":"what happens?"}"#,
+            shows: r#""success":true"#,
+        },
+        Example {
+            title: "a film that is not there",
+            args: r#"{"video_url":"nothing.mp4","question":"what happens?"}"#,
+            shows: "is not there",
+        },
+    ],
     build: |ports| Arc::new(VideoAnalyze::new(ports)),
     ..ToolDef::USUAL
 };

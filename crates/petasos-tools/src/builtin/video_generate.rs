@@ -26,9 +26,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&VIDEO_GEN),
     schema,
     examples: &[Example {
-        title: "without a service it says what is missing",
+        title: "a short film",
         args: r#"{"prompt":"a cat on a fence"}"#,
-        shows: "needs video_gen.provider",
+        shows: "MEDIA:",
     }],
     build: |ports| Arc::new(VideoGenerate(Studio::new(ports))),
     ..ToolDef::USUAL

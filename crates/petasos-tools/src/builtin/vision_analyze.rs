@@ -30,11 +30,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     provenance: Provenance::Foreign,
     check: Some(&VISION),
     schema,
-    examples: &[Example {
-        title: "a picture that is not there",
-        args: r#"{"image_url":"nothing.png","question":"what is this?"}"#,
-        shows: "is not there",
-    }],
+    examples: &[
+        Example {
+            title: "a picture of the workspace",
+            args: r#"{"image_url":"hat.png","question":"what is this?"}"#,
+            shows: r#""success":true"#,
+        },
+        Example {
+            title: "a picture that is not there",
+            args: r#"{"image_url":"nothing.png","question":"what is this?"}"#,
+            shows: "is not there",
+        },
+    ],
     build: |ports| Arc::new(VisionAnalyze::new(ports)),
     ..ToolDef::USUAL
 };

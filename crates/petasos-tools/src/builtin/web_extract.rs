@@ -28,11 +28,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     provenance: Provenance::Foreign,
     result_chars_max: Limit::Chars(100_000),
     schema,
-    examples: &[Example {
-        title: "an address of this machine is not read",
-        args: r#"{"urls":["http://127.0.0.1:9/"]}"#,
-        shows: "blocked_address",
-    }],
+    examples: &[
+        Example {
+            title: "a page as text",
+            args: r#"{"urls":["https://example.com/"]}"#,
+            shows: r#""results":["#,
+        },
+        Example {
+            title: "an address of this machine is not read",
+            args: r#"{"urls":["http://127.0.0.1:9/"]}"#,
+            shows: "blocked_address",
+        },
+    ],
     build: |ports| {
         let lent = Browsers::of(ports).map(Lent);
         Arc::new(WebExtract(web::sources(ports), lent))

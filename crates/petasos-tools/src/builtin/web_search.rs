@@ -36,11 +36,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     ],
     check: Some(&SEARCH),
     schema,
-    examples: &[Example {
-        title: "an empty question is not asked",
-        args: r#"{"query":" "}"#,
-        shows: "say what to look for",
-    }],
+    examples: &[
+        Example {
+            title: "pages about something",
+            args: r#"{"query":"felt hats"}"#,
+            shows: r#""success":true"#,
+        },
+        Example {
+            title: "an empty question is not asked",
+            args: r#"{"query":" "}"#,
+            shows: "say what to look for",
+        },
+    ],
     build: |_| Arc::new(WebSearch),
     in_plan_mode: InPlanMode::ByEffects,
     ..ToolDef::USUAL

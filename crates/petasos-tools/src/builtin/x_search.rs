@@ -25,11 +25,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     provenance: Provenance::Foreign,
     check: Some(&XAI),
     schema,
-    examples: &[Example {
-        title: "a search that ends before it begins",
-        args: r#"{"query":"hats","from_date":"2026-02-01","to_date":"2026-01-01"}"#,
-        shows: "is later than",
-    }],
+    examples: &[
+        Example {
+            title: "what people write",
+            args: r#"{"query":"felt hats"}"#,
+            shows: r#""success":true"#,
+        },
+        Example {
+            title: "a search that ends before it begins",
+            args: r#"{"query":"hats","from_date":"2026-02-01","to_date":"2026-01-01"}"#,
+            shows: "is later than",
+        },
+    ],
     build: |ports| Arc::new(XSearch { sources: web::sources(ports), logins: ports.logins.clone() }),
     ..ToolDef::USUAL
 };

@@ -14,11 +14,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
     emoji: "video",
     check: Some(&XAI),
     schema,
-    examples: &[Example {
-        title: "a film of this machine is not taken",
-        args: r#"{"prompt":"rain","video_url":"film.mp4"}"#,
-        shows: "public https address",
-    }],
+    examples: &[
+        Example {
+            title: "it goes on",
+            args: r#"{"prompt":"the cat jumps","video_url":"https://example.com/film.mp4"}"#,
+            shows: "MEDIA:",
+        },
+        Example {
+            title: "a film of this machine is not taken",
+            args: r#"{"prompt":"rain","video_url":"film.mp4"}"#,
+            shows: "public https address",
+        },
+    ],
     build: |ports| Changing::shared(ports, Task::Extend),
     ..ToolDef::USUAL
 };

@@ -17,9 +17,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&YUANBAO),
     schema,
     examples: &[Example {
-        title: "without a bot nobody is asked",
-        args: r#"{"group_code":"1"}"#,
-        shows: "needs a connected Yuanbao adapter",
+        title: "a group",
+        args: r#"{"group_code":"9"}"#,
+        shows: r#""group_name":"#,
     }],
     build: |_| YuanbaoTool::reading(act),
     ..ToolDef::USUAL

@@ -17,9 +17,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&YUANBAO),
     schema,
     examples: &[Example {
-        title: "without a bot nobody is asked",
-        args: r#"{"group_code":"1","action":"list_all"}"#,
-        shows: "needs a connected Yuanbao adapter",
+        title: "everybody in it",
+        args: r#"{"group_code":"9","action":"list_all"}"#,
+        shows: r#""members":["#,
     }],
     build: |_| YuanbaoTool::reading(act),
     ..ToolDef::USUAL

@@ -21,9 +21,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&YUANBAO),
     schema,
     examples: &[Example {
-        title: "without a bot nothing is sent",
-        args: r#"{"user_id":"1","message":"hello"}"#,
-        shows: "needs a connected Yuanbao adapter",
+        title: "a message to a member",
+        args: r#"{"user_id":"u1","message":"hello"}"#,
+        shows: r#""success":true"#,
     }],
     build: |_| Arc::new(YuanbaoTool { target, reads, handle: act }),
     ..ToolDef::USUAL

@@ -19,9 +19,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&YUANBAO),
     schema,
     examples: &[Example {
-        title: "without a bot nothing is sent",
-        args: r#"{"sticker":"ok","chat_id":"direct:1"}"#,
-        shows: "needs a connected Yuanbao adapter",
+        title: "a sticker to a member",
+        args: r#"{"sticker":"ok","chat_id":"direct:u3"}"#,
+        shows: r#""success":true"#,
     }],
     build: |_| Arc::new(YuanbaoTool { target, reads: |_, _| Vec::new(), handle: act }),
     ..ToolDef::USUAL

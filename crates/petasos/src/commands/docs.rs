@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Subcommand};
+use petasos_agent::LOOP_TOOLS;
 use petasos_approval::RULES;
 use petasos_runtime::registry::DEFAULT_EMOJI;
 use petasos_runtime::toolsets::{self, TOOLSETS};
@@ -55,9 +56,13 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
 type Text = Result<String, std::fmt::Error>;
 
 fn tools() -> Text {
-    let mut page =
-        heading("Built-in tools", "one tool is one file under `petasos-tools/src/builtin/`")?;
-    for tool in BUILTIN {
+    let how = "one tool is one file under `petasos-tools/src/builtin/` or, where it belongs to the \
+               agent's own loop, `petasos-agent/src/loop_tools/`. The first example of each works \
+               where everything that it needs is there; a test runs it";
+    let mut page = heading("Built-in tools", how)?;
+    let mut all = [BUILTIN, LOOP_TOOLS].concat();
+    all.sort_by_key(|tool| tool.name);
+    for tool in all {
         let schema = (tool.schema)();
         let emoji = if tool.emoji.is_empty() { DEFAULT_EMOJI } else { tool.emoji };
         writeln!(page, "\n## {emoji} `{}`\n", tool.name)?;
@@ -117,7 +122,7 @@ fn toolsets_page(host: &crate::host::Host) -> Text {
 }
 
 fn rules() -> Text {
-    let how = "a rule is one file under `petasos-analysis/src/rules/`, its examples are its tests";
+    let how = "a rule is one file under `petasos-analysis/src/rules/`, its examples beside it are its tests";
     let mut page = heading("Rules of approval", how)?;
     for rule in RULES {
         let verdict = format!("{:?}", rule.severity).to_lowercase();
@@ -125,9 +130,10 @@ fn rules() -> Text {
         if !rule.aliases.is_empty() {
             writeln!(page, "\nAlso remembered as: {}.", rule.aliases.join(", "))?;
         }
-        for (title, examples) in
-            [("Speaks about", rule.matches), ("Says nothing about", rule.passes)]
-        {
+        for (title, examples) in [
+            ("Speaks about", rule.matches().collect::<Vec<_>>()),
+            ("Says nothing about", rule.passes().collect()),
+        ] {
             if !examples.is_empty() {
                 writeln!(page, "\n{title}:\n")?;
             }

@@ -1,13 +1,14 @@
 //! `petasos kanban`: the boards of this home.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{ArgMatches, Subcommand};
 use petasos_contract::taint::Taint;
 use petasos_store::{
-    Actor, BoardPlace, BoardStore, Boards, Completion, NewTask, On, Status, Task, TaskFilter,
-    TaskView, Workspace, board_time, is_board_name,
+    ATTACHMENT_BYTES_MAX, Actor, BoardPlace, BoardStore, Boards, Completion, NewFile, NewTask, On,
+    Status, Task, TaskFilter, TaskView, Workspace, board_time, is_board_name,
 };
 use serde_json::json;
 
@@ -28,7 +29,7 @@ pub(super) static COMMAND: Command = Command {
     hidden: false,
     arguments: |command| {
         let board = clap::Arg::new("board").long("board").global(true).value_name("NAME");
-        actions::<Action>(command.arg(board.help("The board; the default one without")))
+        actions::<Action>(command.arg(board.help("The board (default: the one of `kanban use`)")))
     },
     run,
 };
@@ -40,10 +41,10 @@ enum Action {
         /// Only in this state
         #[arg(long)]
         status: Option<String>,
-        /// Only of this profile
+        /// Only tasks of this profile
         #[arg(long)]
         assignee: Option<String>,
-        /// Also those that are put away
+        /// Include archived tasks
         #[arg(long)]
         all: bool,
     },
@@ -53,31 +54,20 @@ enum Action {
         task: String,
     },
     /// Add a task
-    Create {
-        /// What is to be done
-        title: String,
-        /// The profile that does it
-        #[arg(long)]
-        assignee: Option<String>,
-        /// Everything that it needs to know
-        #[arg(long, default_value = "")]
-        body: String,
-        /// Tasks that must be done before
-        #[arg(long = "after", value_name = "TASK")]
-        parents: Vec<String>,
-        /// Larger goes first
-        #[arg(long, default_value_t = 0)]
-        priority: i64,
-        /// The folder that it works in; an empty one without
-        #[arg(long, value_name = "FOLDER")]
-        dir: Option<String>,
-    },
+    Create(Wish),
     /// Add a comment
     Comment {
         /// The task
         task: String,
         /// The comment
         text: String,
+    },
+    /// Attach a file, at most 25 MB
+    Attach {
+        /// The task
+        task: String,
+        /// The file
+        file: PathBuf,
     },
     /// Make a task depend on another
     Link {
@@ -93,7 +83,7 @@ enum Action {
         /// What is missing
         reason: String,
     },
-    /// Let a blocked task go on
+    /// Unblock a task
     Unblock {
         /// The task
         task: String,
@@ -119,10 +109,35 @@ enum Action {
     },
     /// Assign ready tasks to workers
     Dispatch {
-        /// Look once and wait for the workers that began
+        /// Assign once, then wait for the workers that were started
         #[arg(long)]
         once: bool,
     },
+}
+
+/// What somebody wants done.
+#[derive(Debug, clap::Args)]
+struct Wish {
+    /// What is to be done
+    title: String,
+    /// The profile that does it
+    #[arg(long)]
+    assignee: Option<String>,
+    /// A longer description
+    #[arg(long, default_value = "")]
+    body: String,
+    /// Tasks that must be done before
+    #[arg(long = "after", value_name = "TASK")]
+    parents: Vec<String>,
+    /// Higher goes first
+    #[arg(long, default_value_t = 0)]
+    priority: i64,
+    /// The folder that it works in (default: a new, empty one)
+    #[arg(long, value_name = "FOLDER")]
+    dir: Option<String>,
+    /// Let it be looked at first: a dispatcher splits what is large
+    #[arg(long)]
+    triage: bool,
 }
 
 /// A board, and the person who looks at it.
@@ -142,7 +157,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         let current = BoardPlace::of(host.settings().home()).choice();
         let name = slug(name.clone())?;
         petasos_fs::write(&current, name.as_bytes(), petasos_fs::Mode::Exactly(0o600))?;
-        out.line(format!("board `{name}`"));
+        out.line(format!("The default board is `{name}` now."));
         return Ok(ExitCode::SUCCESS);
     }
     let name = named.unwrap_or_else(|| board::current(host.settings()));
@@ -183,25 +198,10 @@ impl Desk<'_> {
                 return Ok(ExitCode::SUCCESS);
             }
             Action::Boards => return self.boards().await,
-            Action::Create { title, assignee, body, parents, priority, dir } => {
-                let usual = self.host.settings().text("kanban.default_assignee");
-                let assignee = assignee.or_else(|| usual.map(str::to_owned));
-                let workspace =
-                    dir.map(|path| Workspace { kind: "dir".to_owned(), path: Some(path) });
-                let by = self.on("").by;
-                let new = NewTask {
-                    board: self.board.clone(),
-                    title,
-                    body,
-                    assignee: assignee.unwrap_or_else(|| by.profile.clone()),
-                    parents,
-                    priority,
-                    workspace,
-                    by: by.profile,
-                    at_ms: by.at_ms,
-                    ..NewTask::default()
-                };
-                store.create_task(new).await.map(|created| created.task)
+            Action::Create(wish) => self.create(wish).await,
+            Action::Attach { task, file } => {
+                self.attach(&task, &file).await?;
+                self.task(&task).await
             }
             Action::Comment { task, text } => {
                 let said = store.comment(self.on(&task), text, Taint::NONE).await;
@@ -236,6 +236,39 @@ impl Desk<'_> {
         Ok(ExitCode::SUCCESS)
     }
 
+    async fn create(&self, wish: Wish) -> Result<Task, petasos_store::BoardError> {
+        let usual = self.host.settings().text("kanban.default_assignee");
+        let assignee = wish.assignee.or_else(|| usual.map(str::to_owned));
+        let by = self.on("").by;
+        let new = NewTask {
+            board: self.board.clone(),
+            title: wish.title,
+            body: wish.body,
+            assignee: assignee.unwrap_or_else(|| by.profile.clone()),
+            parents: wish.parents,
+            priority: wish.priority,
+            workspace: wish.dir.map(|path| Workspace { kind: "dir".to_owned(), path: Some(path) }),
+            begins: wish.triage.then_some(Status::Triage),
+            by: by.profile,
+            at_ms: by.at_ms,
+            ..NewTask::default()
+        };
+        Ok(self.store.create_task(new).await?.task)
+    }
+
+    async fn attach(&self, task: &str, file: &Path) -> Result<(), Report> {
+        let place = file.display();
+        let unread = |why: std::io::Error| Report::new(format!("`{place}` cannot be read: {why}"));
+        let size = std::fs::metadata(file).map_err(unread)?.len();
+        if usize::try_from(size).is_ok_and(|size| size > ATTACHMENT_BYTES_MAX) {
+            return Err(Report::new(format!("`{place}` is larger than 25 MB")));
+        }
+        let content = std::fs::read(file).map_err(unread)?;
+        let new = NewFile { filename: place.to_string(), content, ..NewFile::default() };
+        let kept = self.store.attach(self.on(task), new, Taint::NONE).await;
+        kept.map(drop).map_err(|error| failed(&error))
+    }
+
     async fn task(&self, id: &str) -> Result<Task, petasos_store::BoardError> {
         Ok(self.store.view_task(&self.board, id).await?.task)
     }
@@ -263,7 +296,7 @@ impl Desk<'_> {
             self.out.value(&json!({ "board": self.board, "tasks": tasks }));
         } else if tasks.is_empty() {
             self.out.line(format!(
-                "No such task on board `{}`; `petasos kanban create TITLE` adds one.",
+                "No tasks on board `{}`; `petasos kanban create TITLE` adds one.",
                 self.board
             ));
         } else {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::loopback::{Loopback, Say};
 use crate::petasos;
+use crate::serve::{KEY, Server};
 
 const LISTED: &str = "platform_toolsets: {cli: [kanban]}\n";
 
@@ -57,6 +58,11 @@ fn a_person_moves_tasks_through_their_life() {
         assert_eq!(text(&task(&home, &["unblock", text(&first, "id")]), "status"), "ready");
     }
     task(&home, &["comment", text(&first, "id"), "mind the margins"]);
+    home.write("work/margins.txt", "two fingers\n");
+    task(&home, &["attach", text(&first, "id"), "margins.txt"]);
+    let files = kanban(&home, &["show", text(&first, "id")]).json()["attachments"].clone();
+    assert_eq!((&files[0]["filename"], &files[0]["size"]), (&json!("margins.txt"), &json!(12)));
+    assert_eq!(kanban(&home, &["attach", text(&first, "id"), "nowhere.txt"]).code, Some(1));
     let done = task(&home, &["complete", text(&first, "id"), "drafted"]);
     assert_eq!((text(&done, "status"), text(&done, "summary")), ("done", "drafted"));
     let shown = kanban(&home, &["show", text(&second, "id")]).json();
@@ -448,4 +454,117 @@ fn a_worker_whose_provider_is_busy_gives_its_card_back_for_a_while() {
     let asked = model.asked().len();
     petasos(&home).run(&["kanban", "dispatch", "--once"]);
     assert_eq!(model.asked().len(), asked, "it rests");
+}
+
+/// A worker that completes what it was given, and a planner that splits hats.
+fn planning(body: &Value) -> Say {
+    let told = body["messages"].to_string();
+    if body["tools"].as_array().is_none_or(Vec::is_empty) {
+        let plan = if told.contains("All about hats") {
+            r#"{"tasks":[{"title":"Count the hats","body":"Count to three.","assignee":"nobody"},
+                {"title":"Brush the hats","after":[0]}]}"#
+        } else if told.contains("A riddle") {
+            "I would not know"
+        } else {
+            r#"{"tasks":[]}"#
+        };
+        return Say::Text(plan);
+    }
+    if told.contains("call_0_kanban_complete") {
+        return Say::Text("done");
+    }
+    Say::Calls(vec![("kanban_complete", json!({ "summary": "so it is" }))])
+}
+
+// E13: what is made in triage is split by a model, once, and brought together at the end.
+#[test]
+fn e13_a_large_task_is_split_and_its_parts_are_done_before_it() {
+    let model = Loopback::answering(planning);
+    let home = Home::temp();
+    home.write(".petasos/config.yaml", format!("{}{LISTED}", model.config()));
+    let large = task(&home, &["create", "All about hats", "--triage"]);
+    let small = task(&home, &["create", "One hat", "--triage"]);
+    let riddle = task(&home, &["create", "A riddle", "--triage"]);
+    assert_eq!(text(&large, "status"), "triage");
+    let dispatch = || petasos(&home).run(&["kanban", "dispatch", "--once"]);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(dispatch);
+        }
+    });
+    let plans = |asked: &[Value]| {
+        let planned = asked.iter().filter(|it| it.to_string().contains("You plan work"));
+        planned.filter(|it| it.to_string().contains("All about hats")).count()
+    };
+    assert_eq!(plans(&model.asked()), 1, "one of two looked at it");
+    for _ in 0..2 {
+        dispatch();
+    }
+    let shown = kanban(&home, &["show", text(&large, "id")]).json();
+    assert_eq!(shown["task"]["status"], "done", "{shown}");
+    let parts: Vec<(&str, &str)> = shown["parents"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|part| (text(part, "title"), text(part, "assignee")))
+        .collect();
+    // A profile that nobody has is nobody's.
+    assert_eq!(parts, [("Count the hats", "default"), ("Brush the hats", "default")], "{shown}");
+    let shown = kanban(&home, &["show", text(&small, "id")]).json();
+    assert_eq!(shown["task"]["status"], "done", "one piece of work: {shown}");
+    let shown = kanban(&home, &["show", text(&riddle, "id")]).json();
+    assert_eq!(shown["task"]["status"], "triage", "{shown}");
+    assert!(shown["events"].to_string().contains("gave no JSON"), "{shown}");
+    // All that a worker said is kept.
+    let log = home.agent().join("kanban/logs").join(format!("{}.log", text(&small, "id")));
+    assert!(std::fs::read_to_string(log).is_ok_and(|log| log.contains("done")));
+    // Nobody looks where that is not wanted.
+    let quiet = format!("{}{LISTED}kanban: {{auto_decompose: false}}\n", model.config());
+    home.write(".petasos/config.yaml", quiet);
+    let left = task(&home, &["create", "All about hats", "--triage"]);
+    dispatch();
+    let shown = kanban(&home, &["show", text(&left, "id")]).json();
+    assert_eq!((text(&shown["task"], "status"), plans(&model.asked())), ("triage", 1));
+}
+
+/// Looks until there are cards, and gives what the page shows.
+const LOOK: &str = "(async () => { const at = (id) => document.getElementById(id); \
+    at('key').value = 'KEY'; at('look').click(); \
+    for (let i = 0; i < 80 && !at('columns').innerText && !at('problem').innerText; i++) \
+    await new Promise((go) => setTimeout(go, 50)); \
+    return at('problem').innerText + at('columns').innerText + ' images: ' + \
+    document.querySelectorAll('#columns img').length; })()";
+
+// The page in a real browser: cards in their columns, only with a key, and only as text.
+#[test]
+fn a_browser_shows_the_board() {
+    let look = |key: &str| json!({ "expression": LOOK.replace("KEY", key) });
+    let home = Home::temp();
+    task(&home, &["create", "<img src=x onerror=alert(1)> Count"]);
+    let done = task(&home, &["create", "Brush the hats"]);
+    task(&home, &["complete", text(&done, "id"), "all brushed"]);
+    let server = Server::start(&home, &["serve", "--port", "0"], &[("API_SERVER_KEY", KEY)]);
+    assert_eq!(server.ask("GET", "/api/boards/default", "wrong-key", &Value::Null).0, 401);
+    let page = json!({ "url": format!("http://{}/kanban", server.address) });
+    let model = Loopback::saying(vec![
+        Say::Calls(vec![("browser_navigate", page)]),
+        Say::Calls(vec![("browser_console", look("wrong-key"))]),
+        Say::Calls(vec![("browser_console", look(KEY))]),
+        Say::Text("seen"),
+    ]);
+    let own = format!("security: {{private_hosts: [\"{}\"]}}\n", server.address);
+    let settings = format!("{}{own}platform_toolsets: {{cli: [browser]}}\n", model.config());
+    home.write(".petasos/config.yaml", settings);
+    let finished = petasos(&home).run(&["run", "look at the board"]);
+    assert_eq!(finished.code, Some(0), "{}{}", finished.stdout, finished.stderr);
+    let asked = model.asked();
+    let told = asked.last().map(|last| last["messages"].to_string()).unwrap_or_default();
+    if told.contains("needs a browser") || told.contains("unknown_tool") {
+        petasos_testkit::skip("a_browser_shows_the_board", "chromium", "no browser is installed");
+        return;
+    }
+    for words in ["ready (1)", "done (1)", "<img src=x onerror=alert(1)> Count", "all brushed"] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    assert!(told.matches("images: 0").count() >= 2, "what a card says is text: {told}");
 }

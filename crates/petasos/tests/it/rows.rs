@@ -1,159 +1,268 @@
-//! Every row of the tool table runs one call in a test: a law over the tests of all crates, and here
-//! the calls of those rows that no other test makes through their tool.
+//! Every row of the tool table in one run: an editor with a panel, one conversation, and everything
+//! that a tool can need really there, as a service or as a double that knows the vendor's published
+//! interface. Each tool is called with the first of its examples, so that the reference pages show
+//! calls that work; names that only this world knows take the place of the examples' own.
+
+#[cfg(test)]
+#[path = "../../../petasos-tools/tests/it/double.rs"]
+mod double;
+mod found;
+#[cfg(test)]
+#[path = "../../../petasos-tools/tests/it/screen.rs"]
+mod screen;
+mod site;
+#[cfg(test)]
+#[path = "../../../petasos-tools/tests/it/trainer_tree.rs"]
+mod trainer_tree;
+mod vendors;
+mod walker;
+mod world;
+#[cfg(test)]
+#[path = "../../../petasos-tools/tests/it/yuanbao_vendor.rs"]
+mod yuanbao_vendor;
 
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::TcpListener;
-use std::path::{Path, PathBuf};
 
 use petasos_agent::LOOP_TOOLS;
-use petasos_testkit::Home;
+use petasos_contract::ToolDef;
 use petasos_tools::BUILTIN;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::loopback::{Loopback, Say};
-use crate::petasos;
+use crate::acp::editor::Editor;
+use crate::loopback::Loopback;
 
-/// Files that name tools without calling them.
-const LISTS: [&str; 3] = ["parity.rs", "toolsets.rs", "request_size.rs"];
+use walker::{Step, Walker, also, call, with};
+use world::World;
 
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|it| it == "rs") && !LISTS.contains(&name.as_str()) {
-            found.push(path);
-        }
-    }
+const TEST: &str = "every_row_runs_one_real_call_in_one_conversation";
+
+fn tools() -> impl Iterator<Item = &'static ToolDef> {
+    BUILTIN.iter().chain(LOOP_TOOLS).copied()
 }
 
-/// Whether a text calls a tool: its name in quotes, as the first word of a call or of a pair with
-/// its arguments.
-fn calls(text: &str, name: &str) -> bool {
-    let quoted = format!("\"{name}\"");
-    let pieces: Vec<&str> = text.split(&quoted).collect();
-    pieces.windows(2).any(|around| {
-        let [before, after] = around else { return false };
-        let opens = before.trim_end().ends_with(['(', ',', '[']);
-        opens && after.trim_start().starts_with([',', ')'])
+fn at_the_machine() -> Vec<Step> {
+    vec![
+        call("read_file"),
+        call("search_files"),
+        call("write_file"),
+        call("patch"),
+        call("terminal"),
+        call("process"),
+        call("execute_code"),
+        call("todo"),
+        call("memory"),
+        call("session_search"),
+        call("clarify"),
+        call("skills_list"),
+        call("skill_view"),
+        call("skill_manage"),
+        call("cronjob"),
+    ]
+}
+
+/// The child that work is delegated to gives the sign of life of its own card.
+fn at_the_board() -> Vec<Step> {
+    let task: &[(&str, &str)] = &[("task_id", "kanban_create/task_id")];
+    vec![
+        call("kanban_create"),
+        also("kanban_create", r#"{"title":"Brush the hats","assignee":"writer"}"#),
+        with(
+            "kanban_link",
+            &[("parent_id", "kanban_create/task_id"), ("child_id", "also/task_id")],
+        ),
+        call("kanban_list"),
+        with("kanban_comment", task),
+        with("kanban_attach", task),
+        with("kanban_attach_url", &[("task_id", "kanban_create/task_id"), ("url", "world/site")]),
+        with("kanban_attachments", task),
+        with("kanban_block", task),
+        with("kanban_unblock", task),
+        with("kanban_show", task),
+        with("kanban_complete", task),
+        call("delegate_task"),
+    ]
+}
+
+fn pictures_and_words() -> Vec<Step> {
+    ["text_to_speech", "image_generate", "vision_analyze", "video_analyze", "mixture_of_agents"]
+        .map(call)
+        .into()
+}
+
+fn films() -> Vec<Step> {
+    ["video_generate", "xai_video_edit", "xai_video_extend"].map(call).into()
+}
+
+fn house_and_days() -> Vec<Step> {
+    let event: &[(&str, &str)] = &[("id", "calendar_create/id")];
+    vec![
+        call("ha_list_entities"),
+        call("ha_get_state"),
+        call("ha_list_services"),
+        call("ha_call_service"),
+        call("calendar_list"),
+        with("calendar_create", &[("calendar", "world/calendar")]),
+        call("calendar_events"),
+        with("calendar_update", event),
+        with("calendar_delete", event),
+        call("contacts"),
+    ]
+}
+
+fn writing() -> Vec<Step> {
+    let letter: &[(&str, &str)] = &[("to", "world/people"), ("subject", "world/subject")];
+    vec![
+        with("mail_send", letter),
+        with("mail_draft", letter),
+        call("notify"),
+        call("send_message"),
+    ]
+}
+
+fn reading() -> Vec<Step> {
+    vec![
+        with("mail_search", &[("subject", "world/subject")]),
+        with("mail_read", &[("id", "mail_search/messages/0/id")]),
+    ]
+}
+
+fn services() -> Vec<Step> {
+    [
+        "feishu_doc_read",
+        "feishu_drive_list_comments",
+        "feishu_drive_list_comment_replies",
+        "feishu_drive_add_comment",
+        "feishu_drive_reply_comment",
+        "spotify_search",
+        "spotify_albums",
+        "spotify_devices",
+        "spotify_library",
+        "spotify_playback",
+        "spotify_playlists",
+        "spotify_queue",
+        "x_search",
+        "yb_query_group_info",
+        "yb_query_group_members",
+        "yb_search_sticker",
+        "yb_send_dm",
+        "yb_send_sticker",
+    ]
+    .map(call)
+    .into()
+}
+
+fn web() -> Vec<Step> {
+    vec![
+        call("web_search"),
+        with("web_extract", &[("urls", "world/pages")]),
+        with("http_request", &[("url", "world/site")]),
+        call("sql_query"),
+        with("browser_navigate", &[("url", "world/site")]),
+        call("browser_snapshot"),
+        with("browser_type", &[("ref", "world/field")]),
+        call("browser_press"),
+        call("browser_scroll"),
+        call("browser_get_images"),
+        call("browser_console"),
+        call("browser_vision"),
+        call("browser_cdp"),
+        with("browser_click", &[("ref", "world/link")]),
+        call("browser_back"),
+        also("browser_console", r#"{"expression":"setTimeout(() => confirm('Sure?'), 0) > 0"}"#),
+        call("browser_dialog"),
+    ]
+}
+
+fn training() -> Vec<Step> {
+    [
+        "rl_list_environments",
+        "rl_select_environment",
+        "rl_get_current_config",
+        "rl_edit_config",
+        "rl_test_inference",
+        "rl_start_training",
+    ]
+    .map(call)
+    .into()
+}
+
+fn trained() -> Vec<Step> {
+    let run: &[(&str, &str)] = &[("run_id", "rl_start_training/run_id")];
+    vec![
+        call("rl_list_runs"),
+        with("rl_check_status", run),
+        with("rl_get_results", run),
+        with("rl_stop_training", run),
+    ]
+}
+
+/// Last, because the conversation moves.
+fn at_the_desk() -> Vec<Step> {
+    vec![
+        call("computer_use"),
+        also("computer_use", r#"{"action":"click","coordinate":[100,100]}"#),
+        call("read_terminal"),
+        call("close_terminal"),
+        call("project_create"),
+        call("project_list"),
+        call("project_switch"),
+    ]
+}
+
+#[test]
+fn every_row_runs_one_real_call_in_one_conversation() {
+    let walker = Walker::default();
+    let model = Loopback::answering(walker.model());
+    let Some(world) = World::open(TEST, &model) else { return };
+    walker.know("world", world.facts());
+    let abilities =
+        json!({ "_meta": { "petasos": { "panel": true } }, "elicitation": { "form": {} } });
+    let mut editor = Editor::start_with(&world.home, |command| {
+        command.env("DISPLAY", &world.screen.display).env("PATH", world.path());
     })
-}
-
-#[test]
-fn every_row_is_called_by_a_test() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(crates).expect("the crates").flatten() {
-        sources(&entry.path().join("tests"), &mut files);
+    .hello(&abilities);
+    editor.form = json!({ "action": "accept", "content": { "answer": "felt" } });
+    let session = editor.session(&world.home.workspace());
+    let mut walk = |name: &str, steps: Vec<Step>| {
+        walker.begin(steps);
+        assert_eq!(editor.turn(&session, &format!("walk: {name}")), "end_turn", "{name}");
+        walker.is_through(name);
+    };
+    walk("at the machine", at_the_machine());
+    walk("at the board", at_the_board());
+    walk("pictures and words", pictures_and_words());
+    walk("films", films());
+    walk("house and days", house_and_days());
+    walk("writing", writing());
+    world.letter_has_come();
+    walk("reading", reading());
+    walk("services", services());
+    walk("web", web());
+    walk("training", training());
+    world.training_runs();
+    walk("trained", trained());
+    walk("at the desk", at_the_desk());
+    // The table gives these two to models on Discord alone.
+    for tool in ["discord", "discord_admin"] {
+        walker.by_hand(tool, |args| world.call(tool, args));
     }
-    let texts: Vec<String> =
-        files.iter().filter_map(|path| std::fs::read_to_string(path).ok()).collect();
-    assert!(texts.len() > 50, "the tests are where they were");
-    let without: BTreeSet<&str> = BUILTIN
-        .iter()
-        .chain(LOOP_TOOLS)
-        .map(|def| def.name)
-        .filter(|name| !texts.iter().any(|text| calls(text, name)))
-        .collect();
-    assert!(without.is_empty(), "no test calls {without:?}");
-}
-
-const PAGE: &str = "<!doctype html><title>Hats</title><h1>Hats</h1><a href='/two'>Two</a>\
-    <label>Name <input id=n></label><button onclick=\"console.log('clicked')\">Go</button>\
-    <img src='/x.png' alt='a hat' width=9 height=9><div style='height:3000px'></div>";
-
-/// A page on this machine; gives its address.
-fn site() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address").to_string();
-    std::thread::spawn(move || {
-        for peer in listener.incoming().flatten() {
-            std::thread::spawn(move || {
-                let mut reader = BufReader::new(&peer);
-                let mut line = String::new();
-                while reader.read_line(&mut line).is_ok_and(|read| read > 2) {
-                    line.clear();
-                }
-                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n";
-                let told = format!("{head}content-length: {}\r\n\r\n{PAGE}", PAGE.len());
-                // A browser that went away does not read its answer.
-                (&peer).write_all(told.as_bytes()).unwrap_or_default();
-            });
-        }
-    });
-    address
-}
-
-/// What each call was answered, in order.
-fn results(model: &Loopback) -> Vec<String> {
-    let last = model.asked().last().cloned().unwrap_or_default();
-    let messages = last["messages"].as_array().cloned().unwrap_or_default();
-    let tool = messages.into_iter().filter(|message| message["role"] == "tool");
-    tool.map(|message| message["content"].to_string()).collect()
-}
-
-#[test]
-fn the_browser_tools_work_on_a_real_page() {
-    let address = site();
-    let one = |name: &'static str, args: Value| Say::Calls(vec![(name, args)]);
-    let model = Loopback::saying(vec![
-        one("browser_navigate", json!({ "url": format!("http://{address}/") })),
-        one("browser_snapshot", json!({ "find": "Go" })),
-        one("browser_console", json!({ "expression": "6 * 7" })),
-        one("browser_type", json!({ "ref": "@e2", "text": "Ada" })),
-        one("browser_press", json!({ "key": "Tab" })),
-        one("browser_click", json!({ "ref": "@e1" })),
-        one("browser_back", json!({})),
-        one("browser_scroll", json!({ "direction": "down" })),
-        one("browser_get_images", json!({})),
-        one("browser_dialog", json!({ "action": "dismiss" })),
-        one("browser_vision", json!({ "question": "what is there?" })),
-        one("browser_cdp", json!({ "method": "Page.getLayoutMetrics" })),
-        Say::Text("done"),
-    ]);
-    let home = Home::temp();
-    let more = format!(
-        "browser: {{raw_cdp: true}}\nsecurity: {{private_hosts: [\"{address}\"]}}\n\
-         platform_toolsets: {{cli: [browser]}}\n"
-    );
-    home.write(".petasos/config.yaml", format!("{}{more}", model.config()));
-    let listing = petasos(&home).run(&["tools", "list", "--all", "--json"]).json();
-    let there = listing["tools"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .any(|tool| tool["name"] == "browser_navigate" && tool["available"] == true);
-    if !there {
-        let why = "no browser is installed";
-        petasos_testkit::skip("the_browser_tools_work_on_a_real_page", "chromium", why);
-        return;
-    }
-    let finished = petasos(&home).run(&["run", "look around"]);
-    assert_eq!(finished.code, Some(0), "{}{}", finished.stdout, finished.stderr);
-    let told = results(&model);
-    assert_eq!(told.len(), 12, "{told:?}");
-    for (at, wanted) in
-        [(0, "Hats"), (1, "Go"), (2, "42"), (5, "/two"), (6, "Hats"), (8, "a hat"), (11, "ontent")]
-    {
-        assert!(told[at].contains(wanted), "{at}: {}", told[at]);
-    }
-    let unknown = told.iter().filter(|text| text.contains("unknown_tool")).count();
-    assert_eq!(unknown, 0, "{told:?}");
-}
-
-#[test]
-fn speech_is_made_by_the_tool() {
-    let home = Home::temp();
-    let args = json!({ "text": "hats", "output_path": "hats.wav" }).to_string();
-    let finished = petasos(&home).run(&["tools", "call", "text_to_speech", &args]);
-    let told = finished.json();
-    if told["error_type"] == "missing_setup" || told.to_string().contains("needs a voice") {
-        petasos_testkit::skip("speech_is_made_by_the_tool", "espeak-ng", "no voice is installed");
-        return;
-    }
-    assert_eq!(told["success"], true, "{told}");
-    let path = told["file_path"].as_str().expect("a file");
-    assert!(std::fs::metadata(path).is_ok_and(|file| file.len() > 1000), "{told}");
+    let all: BTreeSet<&str> = tools().map(|def| def.name).collect();
+    let offered = walker.offered();
+    let done = walker.done();
+    let missing = |there: &dyn Fn(&str) -> bool, why: &str| {
+        let without = all.iter().filter(|name| !there(name));
+        without.map(|name| format!("{name}: {why}")).collect::<Vec<_>>()
+    };
+    let wrong = [
+        missing(&|name| offered.contains(name), "it is not offered"),
+        missing(&|name| done.contains(name), "it was never called"),
+        walker.wrong(),
+    ]
+    .concat();
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), all.len(), wrong.join("\n\n"));
+    assert_eq!(all.len(), 104);
+    world.was_asked();
+    // What moves something was asked about, and nothing that only looks.
+    let asked = editor.asked.iter().map(|asked| asked.to_string()).collect::<Vec<_>>().join("\n");
+    assert!(asked.contains("XTerm"), "a click is an effect: {asked}");
 }

@@ -30,6 +30,23 @@ fn a_listing_says_what_each_service_needs() {
     }
 }
 
+/// Credentials for documents are no account to chat with: what else there is sends all the same.
+#[test]
+fn a_platform_that_is_set_up_by_half_keeps_no_other_from_sending() {
+    let home = Home::temp();
+    let send = |telegram: bool| {
+        let program = petasos(&home).with("FEISHU_APP_ID", "cli_a").with("FEISHU_APP_SECRET", "s");
+        let program =
+            if telegram { program.with("TELEGRAM_BOT_TOKEN", "4242:AAH") } else { program };
+        let listing = program.run(&["tools", "list", "--all", "--json"]).json();
+        let tools = listing["tools"].as_array().expect("a list").clone();
+        tools.into_iter().find(|tool| tool["name"] == "send_message").expect("a row")
+    };
+    let alone = send(false);
+    assert!(alone["reason"].to_string().contains("FEISHU_VERIFICATION_TOKEN"), "{alone}");
+    assert_eq!(send(true)["available"], true);
+}
+
 /// E19 139: nobody is there, so that the lock stays shut whatever the settings say.
 #[test]
 fn a_lock_is_not_opened_where_nobody_can_agree() {

@@ -3,7 +3,7 @@
 use petasos_contract::taint::Taint;
 use petasos_store::{
     Actor, BoardError, BoardStore, CLAIM, ClaimAsk, Claimed, Completion, NewFile, NewTask, On,
-    Patience, RunEnd, Status, Stores, Task, TaskFilter,
+    Part, Patience, RunEnd, Sorted, Status, Stores, Task, TaskFilter, TriageAsk,
 };
 use serde_json::json;
 
@@ -38,6 +38,10 @@ pub(super) static CASES: &[Case] = &[
     Case {
         name: "words from outside stay marked on the task and on what comes from it",
         run: |make| Box::pin(labels(make)),
+    },
+    Case {
+        name: "a task in triage is looked at by one, split whole or not at all, and not for ever",
+        run: |make| Box::pin(sorted(make)),
     },
 ];
 
@@ -289,4 +293,57 @@ async fn labels(make: Make) {
     let view = make().boards.view_task("default", &child.id).await.expect("a look");
     assert_eq!(view.task.label, child.label);
     assert_eq!(view.comments.first().map(|it| it.label), Some(Taint::CHAT));
+}
+
+async fn sorted(make: Make) {
+    let stores = make();
+    let board = &*stores.boards;
+    let vague = || NewTask { begins: Some(Status::Triage), label: Taint::WEB, ..new("large") };
+    let task = made(board, vague()).await;
+    let ask = |at_ms: i64| TriageAsk {
+        board: "default".to_owned(),
+        failures_max: 2,
+        until_ms: at_ms + 100,
+        at_ms,
+    };
+    let got = race(&make, |stores, _| async move {
+        stores.boards.take_triage(ask(10)).await.expect("a look")
+    })
+    .await;
+    let mut got = got.into_iter().flatten();
+    let (_, lock) = got.next().expect("one of them looks");
+    assert_eq!(got.next(), None, "and only one");
+    let part = |title: &str, after: Vec<usize>| Part { new: new(title), after };
+    let parts = |parts| Sorted::Parts { parts, assignee: Some("boss".to_owned()) };
+    let backwards = parts(vec![part("first", vec![1]), part("second", Vec::new())]);
+    let refused = board.sort(on(&task, Some(&lock), 11), backwards).await;
+    assert!(matches!(refused, Err(BoardError::Bad(_))), "{refused:?}");
+    let filter = || TaskFilter { board: "default".to_owned(), limit: 10, ..TaskFilter::default() };
+    assert_eq!(board.list_tasks(filter()).await.expect("a list").len(), 1, "nothing was made");
+    let stranger = board.sort(on(&task, Some("another"), 11), Sorted::Whole).await;
+    assert!(matches!(stranger, Err(BoardError::ClaimLost { .. })), "{stranger:?}");
+    let wish = parts(vec![part("first", Vec::new()), part("second", vec![0])]);
+    let whole = board.sort(on(&task, Some(&lock), 12), wish.clone()).await.expect("split");
+    assert_eq!((whole.status, whole.assignee.as_str()), (Status::Todo, "boss"));
+    assert!(board.sort(on(&task, Some(&lock), 13), wish).await.is_err(), "once");
+    let view = board.view_task("default", &task.id).await.expect("a look");
+    assert_eq!(view.parents.len(), 2);
+    for part in &view.parents {
+        let part = board.view_task("default", &part.id).await.expect("a look").task;
+        let stands = if part.title == "first" { Status::Ready } else { Status::Todo };
+        assert_eq!((part.status, part.label), (stands, Taint::WEB), "{}", part.title);
+        board.complete(on(&part, None, 20), summary("done")).await.expect("an end");
+    }
+    assert_eq!(status(board, &task).await, Status::Ready, "its parts are done");
+    // Nobody can tell what it is: that is tried so often, with a pause, and people see it.
+    let riddle = made(board, vague()).await;
+    for at_ms in [1000, 2000] {
+        let (_, lock) = board.take_triage(ask(at_ms)).await.expect("a look").expect("one");
+        assert_eq!(board.take_triage(ask(at_ms + 50)).await, Ok(None), "not at once again");
+        let failed = Sorted::Failed { why: "no model".to_owned() };
+        let left = board.sort(on(&riddle, Some(&lock), at_ms), failed).await.expect("a note");
+        assert_eq!(left.status, Status::Triage);
+    }
+    assert_eq!(board.take_triage(ask(9000)).await, Ok(None), "it is left to people");
+    assert_eq!(board.unblock(on(&riddle, None, 9001)).await.expect("help").status, Status::Ready);
 }
