@@ -120,10 +120,8 @@ pub struct Rule {
     /// What it asks for.
     pub severity: Severity,
     pub(crate) checks: &'static [Check],
-    /// Commands the rule speaks about; checked by a test.
-    pub matches: &'static [&'static str],
-    /// Commands it says nothing about; checked by a test.
-    pub passes: &'static [&'static str],
+    /// Commands that it speaks about (`+`) and says nothing about (`-`), one a line: its tests.
+    pub(crate) examples: &'static str,
 }
 
 impl Rule {
@@ -134,9 +132,18 @@ impl Rule {
         description: "",
         severity: Severity::Ask,
         checks: &[],
-        matches: &[],
-        passes: &[],
+        examples: "",
     };
+
+    /// Commands that it speaks about.
+    pub fn matches(&self) -> impl Iterator<Item = &'static str> {
+        self.examples.lines().filter_map(|line| line.strip_prefix("+ "))
+    }
+
+    /// Commands that it says nothing about.
+    pub fn passes(&self) -> impl Iterator<Item = &'static str> {
+        self.examples.lines().filter_map(|line| line.strip_prefix("- "))
+    }
 
     /// What it is about.
     pub fn nature(&self) -> Nature {

@@ -8,15 +8,7 @@ pub(super) static RULE: Rule = Rule {
     key: "recursive change of owner to root",
     description: "gives a whole tree to root",
     checks: &[Check::Signal(Signal::RootOwner), Check::Call("chown gchown", check)],
-    matches: &[
-        "chown -R root x",
-        "sudo chown -R root:root .",
-        "chown --recursive 0:0 /srv",
-        "chown -hR root: dir",
-        "find . -exec chown root {} +",
-        "find /srv -print0 | xargs -0 chown root:root",
-    ],
-    passes: &["chown root file", "chown -R me:me .", "chown --help"],
+    examples: include_str!("chown_root.txt"),
     ..Rule::ASK
 };
 

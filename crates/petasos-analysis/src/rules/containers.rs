@@ -11,28 +11,7 @@ pub(super) static RULE: Rule = Rule {
     aliases: &["docker container lifecycle"],
     description: "stops, removes or prunes containers, images or volumes",
     checks: &[Check::Signal(Signal::ContainerEnd), Check::Call("curl http https xh", over_socket)],
-    matches: &[
-        "docker stop web",
-        "docker rm -f cache",
-        "docker compose down -v",
-        "docker system prune -af",
-        "podman kill x",
-        "docker volume rm pgdata",
-        "docker-compose restart",
-        "kind delete cluster",
-        "curl --unix-socket /run/docker.sock -X POST http://d/containers/web/stop",
-        "python3 -c 'import docker; docker.from_env().containers.prune()'",
-    ],
-    passes: &[
-        "docker ps -a",
-        "docker logs web",
-        "docker compose up -d",
-        "docker exec web ls",
-        "docker build -t x .",
-        "docker run --rm alpine ls",
-        "docker images",
-        "curl --unix-socket /run/docker.sock http://d/containers/json",
-    ],
+    examples: include_str!("containers.txt"),
     ..Rule::ASK
 };
 

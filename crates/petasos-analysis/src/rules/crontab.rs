@@ -8,14 +8,7 @@ pub(super) static RULE: Rule = Rule {
     key: "crontab replacement",
     description: "replaces, edits or removes scheduled jobs",
     checks: &[Check::Signal(Signal::CronChange), Check::Call("crontab incrontab", check)],
-    matches: &[
-        "crontab -r",
-        "crontab jobs.txt",
-        r#"(crontab -l; echo "* * * * * x") | crontab -"#,
-        "echo /tmp/x | at now + 1 minute",
-        "crontab -u root -r",
-    ],
-    passes: &["crontab -l", "atq", "crontab -u me -l"],
+    examples: include_str!("crontab.txt"),
     ..Rule::ASK
 };
 

@@ -11,16 +11,7 @@ pub(super) static RULE: Rule = Rule {
     description: "writes over a disk, a partition or raw memory",
     severity: Severity::Block,
     checks: &[Check::Touch(check)],
-    matches: &[
-        "dd if=x of=/dev/nvme0n1",
-        "cat img > /dev/sda",
-        "echo x | sudo tee /dev/sdb",
-        "cp image.iso /dev/sdb",
-        "shred -n 1 /dev/sda",
-        "qemu-img convert -O raw vm.qcow2 /dev/sdb",
-        "socat -u FILE:img FILE:/dev/sdb",
-    ],
-    passes: &["dd if=a of=b.img", "echo x > /dev/null", "ls /dev/sda", "cat notes > /dev/stderr"],
+    examples: include_str!("disk_write.txt"),
 };
 
 fn check(touch: &Touch<'_>) -> bool {

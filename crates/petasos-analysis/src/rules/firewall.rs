@@ -6,21 +6,6 @@ pub(super) static RULE: Rule = Rule {
     key: "firewall change",
     description: "flushes or switches off a firewall",
     checks: &[Check::Signal(Signal::FirewallChange)],
-    matches: &[
-        "iptables -F",
-        "nft flush ruleset",
-        "ufw disable",
-        "iptables -P INPUT ACCEPT",
-        "pfctl -d",
-        "firewall-cmd --remove-service=ssh",
-        "ufw --force reset",
-    ],
-    passes: &[
-        "iptables -L -n",
-        "ufw status",
-        "nft list ruleset",
-        "firewall-cmd --list-all",
-        "pfctl -s rules",
-    ],
+    examples: include_str!("firewall.txt"),
     ..Rule::ASK
 };

@@ -10,23 +10,7 @@ pub(super) static RULE: Rule = Rule {
     aliases: &["force kill processes", "kill by pattern"],
     description: "kills processes by name or pattern",
     checks: &[Check::Signal(Signal::ForceKill), Check::Call("pkill killall kill skill", check)],
-    matches: &[
-        "pkill -9 node",
-        "killall -9 java",
-        "killall -s KILL firefox",
-        "kill -9 $(pgrep -f worker)",
-        "pkill -f gunicorn",
-        "wmic process where name='node.exe' delete",
-        "ps aux | grep w | awk '{print $2}' | xargs kill -9",
-    ],
-    passes: &[
-        "kill 12345",
-        "kill -9 1234",
-        "killall -l",
-        "killall -V",
-        "kill -HUP 1",
-        "pgrep node",
-    ],
+    examples: include_str!("force_kill.txt"),
     ..Rule::ASK
 };
 

@@ -14,25 +14,7 @@ pub(super) static RULE: Rule = Rule {
         Check::Call("kill killall5 killall pkill skill", check),
         Check::Signal(Signal::KillAll),
     ],
-    matches: &[
-        "kill -9 -1",
-        "kill -KILL -1",
-        "kill -s TERM -- -1",
-        "killall5 -9",
-        "pkill -9 .",
-        "python3 -c 'import os; os.kill(-1, 9)'",
-        "ps -eo pid= | xargs kill -9",
-        "kill -9 $(ps aux | awk '{print $2}')",
-        "for p in /proc/[0-9]*; do kill -9 ${p#/proc/}; done",
-    ],
-    passes: &[
-        "kill -9 1234",
-        "kill -1 1234",
-        "kill -HUP 77",
-        "killall -l",
-        "kill -9 -4321",
-        "ps aux | grep node",
-    ],
+    examples: include_str!("kill_all.txt"),
 };
 
 fn check(call: &Call<'_>) -> bool {

@@ -9,6 +9,5 @@ pub(super) static RULE: Rule = Rule {
     description: "nested or multiplied beyond what can be judged",
     severity: Severity::Block,
     checks: &[Check::Signal(Signal::Limit)],
-    matches: &[],
-    passes: &["echo hello", "true; true; true"],
+    examples: include_str!("limits.txt"),
 };

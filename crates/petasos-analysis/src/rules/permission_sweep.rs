@@ -8,19 +8,7 @@ pub(super) static RULE: Rule = Rule {
     key: "permission sweep of a system directory",
     description: "changes permissions or owners of the root, a home or a system directory, with everything in it",
     checks: &[Check::Call("chmod chown chgrp setfacl chattr chcon", check)],
-    matches: &[
-        "chmod -R 000 /",
-        "chown -R nobody /usr",
-        "chgrp --recursive users /etc",
-        "cd / && chmod -R 700 *",
-        "sudo setfacl -R -m u:bob:rwx /var",
-    ],
-    passes: &[
-        "chmod -R u+rwX .",
-        "chown -R bob:bob ~/projects/x",
-        "chmod 755 /usr/local/bin/x",
-        "chmod -R go-w dist",
-    ],
+    examples: include_str!("permission_sweep.txt"),
     ..Rule::ASK
 };
 

@@ -11,29 +11,7 @@ pub(super) static RULE: Rule = Rule {
     description: "stops, suspends or restarts the host",
     severity: Severity::Block,
     checks: &[Check::Signal(Signal::Power), Check::Touch(trigger)],
-    matches: &[
-        "shutdown -h now",
-        "sudo reboot",
-        "(poweroff)",
-        "init 0",
-        "telinit 6",
-        "systemctl reboot",
-        r#"bash -c "reboot""#,
-        "echo b > /proc/sysrq-trigger",
-        "systemctl isolate reboot.target",
-        "sudo systemctl start poweroff.target",
-        "busybox reboot -f",
-        "ansible all -b -m reboot",
-    ],
-    passes: &[
-        "echo reboot",
-        "./shutdown_server.sh",
-        "shutdown --help",
-        "systemctl status",
-        "shutdown -c",
-        "init --version",
-        "python manage.py test shutdown.tests",
-    ],
+    examples: include_str!("power.txt"),
 };
 
 /// Files through which the kernel or the first process is told to stop.

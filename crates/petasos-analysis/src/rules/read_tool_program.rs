@@ -9,14 +9,7 @@ pub(super) static RULE: Rule = Rule {
     key: "read tool runs a program",
     description: "a reading tool is told to start a program",
     checks: &[Check::Call("rg sort man ag", check)],
-    matches: &[
-        "rg --pre ./x.sh foo",
-        "sort --compress-program=./x f",
-        "man -P ./x ls",
-        "rg --hostname-bin=./h foo",
-        "ag --pager=./x foo",
-    ],
-    passes: &["rg foo", "sort f", "man ls", "rg --pretty foo"],
+    examples: include_str!("read_tool_program.txt"),
     ..Rule::ASK
 };
 

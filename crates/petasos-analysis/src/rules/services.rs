@@ -8,32 +8,7 @@ pub(super) static RULE: Rule = Rule {
     aliases: &["stop/restart system service"],
     description: "stops, restarts, disables or masks a service",
     checks: &[Check::Signal(Signal::ServiceStop), Check::Call("stop restart", check)],
-    matches: &[
-        "systemctl stop nginx",
-        "sudo systemctl restart postgresql",
-        "systemctl --user disable foo",
-        "service mysql stop",
-        "systemctl mask apparmor",
-        "/etc/init.d/apache2 restart",
-        "/etc/init.d/anything stop",
-        "systemctl -H root@h stop x",
-        "supervisorctl stop all",
-        "pm2 delete all",
-        "launchctl unload ~/x.plist",
-        "sc.exe config WinDefend start= disabled",
-        "busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager StopUnit ss nginx.service replace",
-    ],
-    passes: &[
-        "systemctl status nginx",
-        "systemctl start nginx",
-        "systemctl list-units --failed",
-        "systemctl cat sshd",
-        "service nginx status",
-        "pm2 list",
-        "brew services list",
-        "/etc/init.d/apache2 status",
-        "heroku ps",
-    ],
+    examples: include_str!("services.txt"),
     ..Rule::ASK
 };
 

@@ -7,8 +7,7 @@ pub(super) static RULE: Rule = Rule {
     key: "set-uid bit or capability",
     description: "lets a program run with the rights of another user",
     checks: &[Check::Call("chmod setcap install", check)],
-    matches: &["chmod u+s /tmp/sh", "chmod 4755 x", "setcap cap_setuid+ep ./x", "chmod +s x"],
-    passes: &["chmod 755 x", "chmod u+x x", "getcap x"],
+    examples: include_str!("setuid.txt"),
     ..Rule::ASK
 };
 

@@ -23,36 +23,7 @@ pub(super) static RULE: Rule = Rule {
         Check::Call("nc ncat netcat telnet socat", wire),
         Check::Signal(Signal::DestructiveSql),
     ],
-    matches: &[
-        r#"psql -c "DROP TABLE t""#,
-        r#"mysql -e "DELETE FROM t""#,
-        r#"echo "TRUNCATE t" | psql db"#,
-        r#"sqlite3 app.db "DELETE FROM sessions WHERE 1=1""#,
-        "redis-cli FLUSHALL",
-        "dropdb app",
-        "clickhouse-client --query='TRUNCATE TABLE x'",
-        "redis-cli config set dir /root/.ssh",
-        "influx delete --bucket x --start 0 --stop 1",
-        "mongosh --eval 'db.dropDatabase()'",
-        r"psql mydb <<SQL
-DELETE FROM audit_log;
-SQL",
-        "rails db:drop",
-        "python3 manage.py flush --no-input",
-        "symfony console doctrine:database:drop --force",
-        "echo FLUSHALL | nc localhost 6379",
-        "echo 'drop table x' > q.sql; psql -f q.sql",
-    ],
-    passes: &[
-        r#"psql -c "DELETE FROM t WHERE id=1""#,
-        r#"echo "DROP TABLE users""#,
-        r#"psql -c "select count(*) from users""#,
-        "redis-cli GET x",
-        "redis-cli SET note FLUSHALL",
-        "grep 'DROP TABLE' a.sql",
-        "python manage.py test",
-        r#"sqlite3 app.db "SELECT 'drop table x'""#,
-    ],
+    examples: include_str!("sql.txt"),
     ..Rule::ASK
 };
 

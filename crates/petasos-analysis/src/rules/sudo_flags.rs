@@ -9,24 +9,7 @@ pub(super) static RULE: Rule = Rule {
     aliases: &["sudo with privilege flag"],
     description: "feeds sudo a password, or asks it for a shell",
     checks: &[Check::Sudo(check)],
-    matches: &[
-        "echo pwd | sudo -S whoami",
-        "sudo -A id",
-        "sudo --stdin id",
-        "sudo -nS id",
-        "sudo -u root -S whoami",
-        "sudo --askpass id",
-        "sudo -s",
-        "sudo -i",
-    ],
-    passes: &[
-        "sudo whoami",
-        "sudo -n true",
-        "sudo apt update",
-        "sudo -u app ls",
-        "echo -S hello",
-        "sudo -E make",
-    ],
+    examples: include_str!("sudo_flags.txt"),
     ..Rule::ASK
 };
 

@@ -14,23 +14,7 @@ pub(super) static RULE: Rule = Rule {
     ],
     description: "writes system configuration or programs",
     checks: &[Check::Touch(check)],
-    matches: &[
-        "echo x > /etc/hosts",
-        "echo evil | tee /etc/passwd",
-        "cp evil.conf /etc/nginx/nginx.conf",
-        "sudo sed -i 's/a/b/' /etc/ssh/sshd_config",
-        "truncate -s 0 /etc/hosts",
-        "ln -sf /tmp/x /etc/resolv.conf",
-        "rsync hosts root@web:/etc/hosts",
-        "docker cp evil.conf web:/etc/nginx/nginx.conf",
-        r#"python3 -c "open('/etc/hosts','a').write('x')""#,
-    ],
-    passes: &[
-        "cat /etc/hosts",
-        "cp /etc/nginx/nginx.conf ./nginx.conf.sample",
-        "diff /etc/fstab fstab.new",
-        "echo x > out.txt",
-    ],
+    examples: include_str!("system_write.txt"),
     ..Rule::ASK
 };
 

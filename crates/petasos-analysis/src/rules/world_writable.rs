@@ -14,23 +14,7 @@ pub(super) static RULE: Rule = Rule {
         ),
         Check::Signal(Signal::WorldWritable),
     ],
-    matches: &[
-        "chmod 777 x",
-        "chmod o+w x",
-        "chmod -R a+rwx storage",
-        "chmod 666 f",
-        "chmod u=rwx,g=rwx,o=rwx f",
-        "chmod +002 f",
-        r#"python3 -c "import os; os.chmod('x', 0o777)""#,
-    ],
-    passes: &[
-        "chmod +x run.sh",
-        "chmod 755 x",
-        "chmod 644 f",
-        "chmod o-w x",
-        "chmod u+w f",
-        "chmod 1777 --help",
-    ],
+    examples: include_str!("world_writable.txt"),
     ..Rule::ASK
 };
 
