@@ -154,15 +154,23 @@ impl Api {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut open, 0o600);
         let mut file = open.open(to).map_err(|error| error.to_string())?;
-        let mut count = 0_u64;
-        while let Some(piece) = reply.chunk(IDLE).await.map_err(|error| error.to_string())? {
-            count += piece.len() as u64;
-            if count > bytes_max {
-                return Err(format!("it is larger than {bytes_max} bytes"));
+        let streamed = async {
+            let mut count = 0_u64;
+            while let Some(piece) = reply.chunk(IDLE).await.map_err(|error| error.to_string())? {
+                count += piece.len() as u64;
+                if count > bytes_max {
+                    return Err(format!("it is larger than {bytes_max} bytes"));
+                }
+                file.write_all(&piece).map_err(|error| error.to_string())?;
             }
-            file.write_all(&piece).map_err(|error| error.to_string())?;
+            Ok(count)
+        };
+        let streamed = streamed.await;
+        if streamed.is_err() {
+            // What came of it is of no use to anybody.
+            std::fs::remove_file(to).unwrap_or_default();
         }
-        Ok(count)
+        streamed
     }
 }
 

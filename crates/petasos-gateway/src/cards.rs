@@ -63,10 +63,13 @@ impl Shared {
         session: &Session,
         question: &Arc<Question>,
     ) -> Result<(), StoreError> {
-        let lane = row.message.key.lane();
+        // The chat may have another identity since the turn began.
+        let running = self.running_row(&row.id);
+        let lane = running.as_ref().unwrap_or(row).message.key.lane();
         let card = Card {
             number: question.number,
             session: session.id().clone(),
+            asked_in: lane.clone(),
             lane: lane.clone(),
             requester: row.message.sender.clone(),
             question: Arc::clone(question),
@@ -209,7 +212,7 @@ impl Shared {
         }
         let outcome = described(&reply, &hand.name);
         // A turn that no chat began has no place of its own that an answer must come from.
-        let from = (!card.routed).then(|| address(&hand.lane));
+        let from = (!card.routed).then(|| address(&card.asked_in));
         let by = Answerer { name: Some(hand.name.clone()), address: from };
         let word = match self.sessions.questions().answer(&card.question.id, reply, &by).await {
             Ok(()) => {

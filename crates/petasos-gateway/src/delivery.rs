@@ -1,6 +1,7 @@
 //! Sending what is planned: in order within a chat, as fast as the platform likes, until it arrives
 //! or cannot.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -8,12 +9,13 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use petasos_store::{
-    Attempt, DeliveryClass, GatewayStore, Lane, NewDelivery, OutboxRow, StoreError,
+    Attempt, DeliveryClass, GatewayStore, Lane, MediaFile, NewDelivery, OutboxRow, StoreError,
 };
 use tracing::{info, warn};
 
 use crate::account::{Account, AccountState, jittered};
 use crate::gateway::{Shared, blank};
+use crate::media;
 use crate::platform::{Outgoing, Repeats, SendError, now_ms};
 use crate::render::{self, Dialect, Form};
 use crate::stage::{Shown, answer_token};
@@ -57,14 +59,14 @@ pub(crate) async fn deliver(account: Arc<Account>, shared: Arc<Shared>) {
 /// One try of one message.
 async fn attempt(account: &Arc<Account>, shared: &Arc<Shared>, row: OutboxRow) {
     let id = row.id;
-    let most = shared.options().parts_max;
+    let long = shared.long_texts();
     let mut closed = false;
     if let Some(answered) = row.delivery.inbox.as_deref()
         && row.delivery.token == answer_token(answered)
     {
         shared.composed(answered).await;
     }
-    let result = send_parts(account, &*shared.store, &row, most).await;
+    let result = send_parts(account, &*shared.store, &row, &long).await;
     let outcome = match result {
         Ok(()) => {
             shared.counters.sent.fetch_add(1, Ordering::Relaxed);
@@ -105,14 +107,15 @@ pub(crate) async fn send_parts(
     account: &Account,
     store: &dyn GatewayStore,
     row: &OutboxRow,
-    parts_max: usize,
+    long: &LongTexts,
 ) -> Result<(), Failed> {
-    let delivery = &row.delivery;
     let mut parts = row.parts.clone();
     if parts.is_empty() {
-        parts = planned_parts(account.def.form, delivery, parts_max, account.def.media_bytes_max);
+        parts = long.parts(account.def.form, row, account.def.media_bytes_max);
         store.set_parts(row.id, parts.clone()).await?;
     }
+    let whole = OutboxRow { delivery: long.with_file(row), ..row.clone() };
+    let (row, delivery) = (&whole, &whole.delivery);
     if row.sent.is_empty() {
         let shown = account.shown.lock().remove(&delivery.token);
         if let Some(shown) = shown {
@@ -343,16 +346,64 @@ async fn tell_given_up(shared: &Shared, row: &OutboxRow) {
     }
 }
 
-/// The parts of a text; too many become its beginning and a file, where files can be sent.
-fn planned_parts(form: Form, delivery: &NewDelivery, most: usize, files: u64) -> Vec<String> {
-    const BEGINNING: usize = 1000;
-    let parts = form.parts(&delivery.body);
-    if parts.len() <= most || files == 0 {
-        return parts;
+/// What becomes of a text that would be too many messages: its beginning, and a file with all of
+/// it. The file is found again by its name when the message is sent once more.
+#[derive(Debug)]
+pub(crate) struct LongTexts {
+    /// So many messages are sent.
+    pub(crate) parts_max: usize,
+    /// Where the files are.
+    pub(crate) folder: PathBuf,
+}
+
+impl LongTexts {
+    /// The parts of a text; too many become its beginning, where a file can be sent with it.
+    fn parts(&self, form: Form, row: &OutboxRow, files: u64) -> Vec<String> {
+        let body = &row.delivery.body;
+        let parts = form.parts(body);
+        if parts.len() <= self.parts_max || u64::try_from(body.len()).is_ok_and(|it| it > files) {
+            return parts;
+        }
+        let path = self.path(row);
+        let kept = media::make_private(&self.folder);
+        let kept =
+            kept.and_then(
+                |()| if path.exists() { Ok(()) } else { media::keep(&path, body.as_bytes()) },
+            );
+        if let Err(error) = kept {
+            warn!(%error, id = row.id, "a long text is sent in parts: it cannot be kept as a file");
+            return parts;
+        }
+        form.parts(&beginning(body))
     }
-    let beginning: String = delivery.body.chars().take(BEGINNING).collect();
-    form.parts(&format!(
-        "{beginning}\n\n… ({} parts in all: ask me for the rest, or for a file)",
-        parts.len()
-    ))
+
+    fn path(&self, row: &OutboxRow) -> PathBuf {
+        self.folder.join(format!("answer-{}-{}.md", row.id, row.created_ms))
+    }
+
+    /// The message with the file of its whole text, where there is one.
+    fn with_file(&self, row: &OutboxRow) -> NewDelivery {
+        let (path, mut delivery) = (self.path(row), row.delivery.clone());
+        if path.exists() {
+            let mime = "text/markdown".to_owned();
+            let path = path.display().to_string();
+            delivery.media.push(MediaFile { path, mime, name: "answer.md".to_owned() });
+            delivery.body = beginning(&delivery.body);
+        }
+        delivery
+    }
+}
+
+/// The beginning of a text whose whole goes along as a file.
+fn beginning(text: &str) -> String {
+    const CHARS: usize = 1000;
+    let beginning: String = text.chars().take(CHARS).collect();
+    format!("{beginning}\n\n… (the whole text is in the file)")
+}
+
+impl Shared {
+    fn long_texts(&self) -> LongTexts {
+        let folder = self.settings.lock().home().join(media::DOCUMENTS);
+        LongTexts { parts_max: self.options().parts_max, folder }
+    }
 }

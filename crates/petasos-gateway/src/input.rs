@@ -18,7 +18,10 @@ pub(crate) fn of(row: &InboxRow) -> Input {
     let mut text = message.text.clone();
     let said = message.kind != InboundKind::Internal;
     if said && message.key.kind.is_shared() && message.key.user.is_none() {
-        text = format!("[{} ({})]: {text}", message.sender_name, message.sender);
+        text = match message.sender_name.trim() {
+            "" => format!("[{}]: {text}", message.sender),
+            name => format!("[{name} ({})]: {text}", message.sender),
+        };
     }
     let mut images = Vec::new();
     for file in &message.media {

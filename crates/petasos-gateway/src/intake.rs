@@ -70,6 +70,8 @@ impl Shared {
         let (platform, own) = (def.name, account.platform.account());
         if let ArrivalKind::Migrated(from) = &arrival.kind {
             self.store.rekey(platform, own, from, &arrival.chat).await?;
+            self.cards.rekey((platform, own), from, &arrival.chat);
+            self.rename_running((platform, own), from, &arrival.chat);
             return Ok(());
         }
         let unwanted = options.ignored_chats.contains(&arrival.chat)
@@ -124,6 +126,13 @@ impl Shared {
             return Ok(());
         }
         self.admit(account, arrival, key, (class, access.rule)).await
+    }
+
+    /// Whether something that came is from somebody who may write.
+    pub(crate) async fn lets_in(&self, account: &Account, arrival: &Arrival) -> bool {
+        let mut arrival = arrival.clone();
+        arrival.sender.id = arrival.sender.id.as_deref().and_then(account.def.canonical);
+        self.access(account, &arrival).await.is_ok_and(|access| access.class.is_some())
     }
 
     /// Who somebody is here, and why.
@@ -239,6 +248,10 @@ impl Shared {
             arrival.sender.id.clone().or(arrival.sender.machine.clone()).unwrap_or_default();
         let (album, context) = (arrival.album.clone(), arrival.context.clone().unwrap_or_default());
         let (who, chat_name) = (arrival.sender.clone(), arrival.chat_name.clone());
+        // A file alone that did not come is no turn: whoever sent it is told.
+        let lost = arrival.lost.clone();
+        let lost =
+            Some(lost).filter(|_| arrival.text.trim().is_empty() && arrival.media.is_empty());
         let message = inbound(arrival, &key, &sender, account.def.prefix);
         let id = match self.store.accept(&message).await? {
             Receipt::New(id) => id,
@@ -285,6 +298,10 @@ impl Shared {
             has_media,
             busy,
         };
+        if let Some(why) = lost.filter(|lost| !lost.is_empty()) {
+            let word = format!("Your file did not arrive ({}). Send it again.", why.join("; "));
+            return self.end_with(&admitted, "its file is lost", word).await;
+        }
         if message.kind == InboundKind::Command {
             let shared = Arc::clone(self);
             self.runners.errand(Owned::start(async move { shared.command(admitted).await }));
@@ -379,7 +396,8 @@ impl Shared {
         let interrupts = working
             && !draining
             && message.busy == BusyMode::Interrupt
-            && !self.cards.is_open_for(&message.session);
+            && !self.cards.is_open_for(&message.session)
+            && !self.runners.has_helpers(&message.session);
         if interrupts {
             self.interrupt(&message.session, StopReason::Superseded);
         } else if working || draining {
@@ -430,6 +448,9 @@ fn inbound(arrival: Arrival, key: &ChatKey, sender: &str, prefix: Option<char>) 
         () if !arrival.media.is_empty() => InboundKind::Media,
         () => InboundKind::Text,
     };
+    for why in &arrival.lost {
+        crate::render::add(&mut text, format_args!("\n[a file did not arrive: {why}]"));
+    }
     if let Some(quoted) = arrival.quoted.as_deref().filter(|quoted| !quoted.trim().is_empty()) {
         let quoted: String = crate::render::harmless(quoted).chars().take(4000).collect();
         text = format!("{text}\n\n[quoted, somebody's words: {quoted}]");

@@ -63,7 +63,7 @@ impl Correspondent for Letters {
 
 impl Shared {
     /// The stored message whose turn runs here under this name.
-    fn running_row(&self, turn: &str) -> Option<InboxRow> {
+    pub(crate) fn running_row(&self, turn: &str) -> Option<InboxRow> {
         let id = turn.split('+').next().unwrap_or(turn);
         self.running.lock().get(id).cloned()
     }
@@ -71,6 +71,16 @@ impl Shared {
     /// From here on the turn of a message is stored together with its answer.
     pub(crate) fn begin_running(&self, row: &InboxRow) {
         self.running.lock().insert(row.id.clone(), row.clone());
+    }
+
+    /// A chat has another identity now: what its running turns say goes there.
+    pub(crate) fn rename_running(&self, (platform, account): (&str, &str), from: &str, to: &str) {
+        for row in self.running.lock().values_mut() {
+            let key = &mut row.message.key;
+            if key.platform == platform && key.account == account && key.chat == from {
+                to.clone_into(&mut key.chat);
+            }
+        }
     }
 
     /// Everything about the turn of a message is done; its answer may go.

@@ -5,7 +5,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `platform`, `platforms/` | what a platform is, and one a file |
+//! | `platform`, `platforms/` | what a platform is, and one a file; `no_platforms` where the feature is off |
 //! | `api`, `socket` | JSON over HTTP and WebSockets, as most platforms speak it |
 //! | `token` | keys that are lent for a while |
 //! | `inbound`, `crypt` | a listener for platforms that call us, and how they prove themselves |
@@ -34,12 +34,19 @@
 //! | `explain`, `trying` | why somebody is let in, or not, and whether accounts work |
 //! | `gateway`, `status` | the parts together, and how they are |
 
+#![cfg_attr(
+    not(feature = "platforms"),
+    expect(dead_code, reason = "what only adapters use waits for those of an embedder")
+)]
+
 pub mod access;
 mod account;
+#[cfg(feature = "platforms")]
 mod api;
 mod bare;
 mod cards;
 mod commands;
+#[cfg(feature = "platforms")]
 mod crypt;
 mod delivery;
 pub mod display;
@@ -48,6 +55,7 @@ mod flood;
 mod gateway;
 mod hearing;
 mod hold;
+#[cfg(feature = "platforms")]
 mod inbound;
 mod input;
 mod intake;
@@ -59,15 +67,21 @@ mod offers;
 pub mod options;
 pub mod pairing;
 pub mod platform;
+#[cfg(not(feature = "platforms"))]
+#[path = "no_platforms.rs"]
+mod platforms;
+#[cfg(feature = "platforms")]
 mod platforms;
 mod post;
 mod recover;
 pub mod render;
 pub mod routing;
+#[cfg(feature = "platforms")]
 mod socket;
 mod stage;
 mod status;
 mod targets;
+#[cfg(feature = "platforms")]
 mod token;
 mod trying;
 mod turns;

@@ -31,6 +31,25 @@ impl Link {
         taken
     }
 
+    /// Fetches a file that came with something, if whoever sent it may write at all: strangers do
+    /// not fill the disk. What does not come is noted.
+    pub(crate) async fn fetch<T>(
+        &self,
+        arrival: &mut Arrival,
+        file: impl Future<Output = Result<T, String>>,
+    ) -> Option<T> {
+        let fetched = match self.shared.lets_in(&self.account, arrival).await {
+            true => file.await,
+            false => Err("its sender may not write".to_owned()),
+        };
+        fetched.map_err(|why| arrival.lost.push(why)).ok()
+    }
+
+    /// How large a file may be that is taken, of those that the platform gives.
+    pub(crate) fn file_bytes_max(&self, platform: u64) -> u64 {
+        self.shared.options().file_bytes_max.min(platform)
+    }
+
     /// Something was really read: the account is connected.
     pub fn progress(&self) {
         self.account.set_state(AccountState::Connected);

@@ -16,6 +16,9 @@ const YOUNG: Duration = Duration::from_mins(10);
 const SECRET: [&str; 8] =
     [".env", "auth.json", "config.yaml", "petasos.db", ".ssh", ".gnupg", ".aws", ".netrc"];
 
+/// Where documents are, below a home.
+pub(crate) const DOCUMENTS: &str = "cache/documents";
+
 /// From where files may be sent.
 #[derive(Debug, Clone)]
 pub(crate) struct MediaRules {
@@ -95,7 +98,8 @@ impl Shared {
     }
 }
 
-fn make_private(folder: &Path) -> std::io::Result<()> {
+/// Makes a folder that nobody else may read.
+pub(crate) fn make_private(folder: &Path) -> std::io::Result<()> {
     let mut make = std::fs::DirBuilder::new();
     make.recursive(true);
     #[cfg(unix)]

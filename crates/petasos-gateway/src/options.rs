@@ -194,6 +194,8 @@ pub struct GatewayOptions {
     pub approvers: Approvers,
     /// So many undone messages stop the reading.
     pub inbox_max: u64,
+    /// How large a file may be that is taken.
+    pub file_bytes_max: u64,
     /// What becomes of messages that are too old.
     pub stale: StalePolicy,
     /// A turn in which nothing happens for so long ends; never when absent.
@@ -290,6 +292,7 @@ impl GatewayOptions {
             media_folders: settings.names("gateway.media_delivery_allow_dirs").unwrap_or_default(),
             approvers,
             inbox_max: number("gateway.inbox_limit", 10_000),
+            file_bytes_max: number("gateway.max_inbound_media_bytes", 134_217_728),
             stale: StalePolicy::of(settings)?,
             turn_idle: wait("agent.gateway_timeout", 1800),
             turn_warning: wait("agent.gateway_timeout_warning", 900),

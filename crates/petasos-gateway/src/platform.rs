@@ -264,9 +264,16 @@ pub struct Arrival {
     pub album: Option<String>,
     /// What an answer to it must carry, where the platform wants something.
     pub context: Option<String>,
+    /// Why files that it had are not here.
+    pub lost: Vec<String>,
 }
 
 impl Arrival {
+    /// Whether it brings nothing at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.trim().is_empty() && self.media.is_empty() && self.lost.is_empty()
+    }
+
     /// Words of a person in a direct chat, everything else to be filled in.
     pub fn text(chat: &str, sender: &str, dedup: &str, text: &str) -> Self {
         Self {
@@ -285,6 +292,7 @@ impl Arrival {
             quoted: None,
             album: None,
             context: None,
+            lost: Vec::new(),
         }
     }
 }

@@ -18,7 +18,7 @@ use petasos_store::{
 };
 
 use crate::account::Account;
-use crate::delivery::{self, Failed};
+use crate::delivery::{self, Failed, LongTexts};
 use crate::gateway::blank;
 use crate::media::{self, MediaRules};
 use crate::options::GatewayOptions;
@@ -80,19 +80,26 @@ impl Post {
 
     fn accounts(&self) -> Result<&[Arc<Account>], String> {
         let opened = self.accounts.get_or_init(|| {
-            let mut accounts = Vec::new();
+            let (mut accounts, mut unusable) = (Vec::new(), Vec::new());
             let opening = Opening { settings: &self.settings, net: &self.net };
             for def in &self.platforms {
                 let own = GatewayOptions::platform(&self.settings, def)?;
                 if own.off {
                     continue;
                 }
-                let opened = (def.open)(&opening).map_err(|why| format!("{}: {why}", def.name))?;
-                accounts.extend(opened.into_iter().map(|it| Account::new(def, it, own.clone())));
+                // One that is set up by half does not keep the others from sending.
+                match (def.open)(&opening) {
+                    Ok(opened) => accounts
+                        .extend(opened.into_iter().map(|it| Account::new(def, it, own.clone()))),
+                    Err(why) => unusable.push(format!("{}: {why}", def.name)),
+                }
             }
             for (def, platform) in &self.given {
                 let own = GatewayOptions::platform(&self.settings, def)?;
                 accounts.push(Account::new(def, Arc::clone(platform), own));
+            }
+            if accounts.is_empty() && !unusable.is_empty() {
+                return Err(unusable.join("; "));
             }
             Ok(accounts)
         });
@@ -146,8 +153,9 @@ impl Post {
                 }
             }
         }
-        let parts_max = options.parts_max;
-        Ok(Packed { text: text.trim().to_owned(), files, refused, parts_max })
+        let folder = self.settings.home().join(media::DOCUMENTS);
+        let long = LongTexts { parts_max: options.parts_max, folder };
+        Ok(Packed { text: text.trim().to_owned(), files, refused, long })
     }
 
     async fn send(&self, parcel: Parcel) -> Result<Receipt, String> {
@@ -190,7 +198,7 @@ impl Post {
                 None => None,
             };
             if let Some(row) = taken {
-                self.send_here(account, &*store, row, packed.parts_max).await?;
+                self.send_here(account, &*store, row, &packed.long).await?;
             }
         }
         let row = settled(&*store, &parcel).await?;
@@ -203,9 +211,9 @@ impl Post {
         account: &Account,
         store: &dyn GatewayStore,
         row: OutboxRow,
-        parts_max: usize,
+        long: &LongTexts,
     ) -> Result<(), String> {
-        let attempt = match delivery::send_parts(account, store, &row, parts_max).await {
+        let attempt = match delivery::send_parts(account, store, &row, long).await {
             Ok(()) => Attempt::Sent,
             Err(Failed::Send(SendError::Ambiguous(error))) => {
                 Attempt::Dead { error: format!("{UNCERTAIN}{error}") }
@@ -224,7 +232,7 @@ struct Packed {
     text: String,
     files: Vec<MediaFile>,
     refused: Vec<String>,
-    parts_max: usize,
+    long: LongTexts,
 }
 
 /// Waits until a delivery has ended, or the sender waits no longer.

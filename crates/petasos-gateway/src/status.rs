@@ -23,6 +23,9 @@ pub struct GatewayStatus {
     pub draining: bool,
     /// Why nothing runs, when everything was stopped.
     pub stopped: Option<String>,
+    /// Why nothing that comes in can be stored, while that is so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unstored: Option<String>,
     /// Its accounts.
     pub accounts: Vec<AccountStatus>,
     /// Messages that came in, by state.
@@ -99,7 +102,7 @@ impl GatewayStatus {
         let troubled = |account: &AccountStatus| {
             !matches!(account.state, AccountState::Connected | AccountState::Paused)
         };
-        self.stopped.is_some() || self.accounts.iter().any(troubled)
+        self.stopped.is_some() || self.unstored.is_some() || self.accounts.iter().any(troubled)
     }
 }
 
@@ -148,6 +151,7 @@ impl Shared {
             since_ms,
             draining: self.draining.load(Ordering::Acquire),
             stopped: self.host.stopped(),
+            unstored: unstored.clone(),
             accounts: accounts.collect(),
             inbox: inbox.into_iter().map(|(state, count)| (state.as_str(), count)).collect(),
             outbox: outbox.into_iter().map(|(state, count)| (state.as_str(), count)).collect(),

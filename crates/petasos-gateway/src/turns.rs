@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use petasos_contract::event::Event;
 use petasos_contract::wait::Owned;
 use petasos_contract::{Address, SessionId, TurnId};
 use petasos_session::{
@@ -67,6 +68,8 @@ struct Runner {
     /// More came while it was looking.
     again: bool,
     running: bool,
+    /// Others that work for its turn now: it is not interrupted by words.
+    helpers: usize,
     task: Option<Owned<()>>,
 }
 
@@ -87,6 +90,24 @@ impl Runners {
     fn set_running(&self, session: &SessionId, running: bool) {
         if let Some(runner) = self.working.lock().get_mut(session) {
             runner.running = running;
+            runner.helpers = 0;
+        }
+    }
+
+    /// Whether others work for the turn of a session.
+    pub(crate) fn has_helpers(&self, session: &SessionId) -> bool {
+        self.working.lock().get(session).is_some_and(|runner| runner.helpers > 0)
+    }
+
+    /// Others begin and end to work for the turn of a session.
+    pub(crate) fn note(&self, session: &SessionId, event: &Event) {
+        let change = match event {
+            Event::SubagentStarted { .. } => 1,
+            Event::SubagentEnded { .. } => -1,
+            _ => return,
+        };
+        if let Some(runner) = self.working.lock().get_mut(session) {
+            runner.helpers = runner.helpers.saturating_add_signed(change);
         }
     }
 
@@ -159,7 +180,7 @@ impl Shared {
             runner.again = true;
             return;
         }
-        let runner = Runner { again: false, running: false, task: None };
+        let runner = Runner { again: false, running: false, helpers: 0, task: None };
         working.insert(session.clone(), runner);
         drop(working);
         let (shared, own) = (Arc::clone(self), session.clone());

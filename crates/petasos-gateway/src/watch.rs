@@ -90,6 +90,7 @@ impl Shared {
                         match &envelope.event {
                             SessionEvent::QuestionAsked(_) => quiet.asked = true,
                             SessionEvent::QuestionClosed { .. } => quiet.asked = false,
+                            SessionEvent::Agent(event) => self.runners.note(session.id(), event),
                             _ => {}
                         }
                         if let (Some(stage), SessionEvent::Agent(event)) = (&mut stage, &envelope.event) {

@@ -120,6 +120,10 @@ impl RouteStore for Store {
                 let changed = connection.execute(&sql, params![platform, account, from, to]);
                 moved += changed.map_err(failed)?;
             }
+            // Questions that are open there are answered under the new name.
+            let sql = "UPDATE questions SET chat = ?3 WHERE platform = ?1 AND chat = ?2";
+            let changed = connection.execute(sql, params![platform, from, to]);
+            moved += changed.map_err(failed)?;
             Ok(u32::try_from(moved).unwrap_or(u32::MAX))
         };
         Box::pin(self.writer.write("a chat with another identity", job))

@@ -36,7 +36,7 @@ use petasos_runtime::availability::Checks;
 use petasos_runtime::definitions::Catalogue;
 use petasos_runtime::hooks::HookBus;
 use petasos_runtime::middleware::{Attended, Middleware};
-use petasos_runtime::{Dispatcher, Registry};
+use petasos_runtime::{Dispatcher, Registry, toolsets};
 use petasos_session::{Extra, Questions, Services, SessionParts, SessionState, Sessions};
 use petasos_skills::Library;
 use petasos_sqlite::{SqliteFiles, Store};
@@ -89,6 +89,13 @@ pub struct Host {
     editors: Arc<EditorRules>,
     media: Arc<Media>,
     model: Arc<LazyModel>,
+}
+
+/// Chat platforms without a toolset of their own have the common tools.
+fn know_platforms(registry: &Registry) {
+    for def in PLATFORMS.iter().filter(|def| toolsets::named(def.toolset).is_none()) {
+        registry.register_platform(def.name);
+    }
 }
 
 impl Host {
@@ -146,6 +153,7 @@ impl Host {
         let ports = Arc::new(ports);
         let tools = [BUILTIN, LOOP_TOOLS].concat();
         let registry = Arc::new(Registry::with_builtin(&tools, &ports));
+        know_platforms(&registry);
         let catalogue = Arc::new(Catalogue::new(registry, Arc::new(Checks::default())));
         let middleware = Arc::new(Middleware::new());
         let copies = copies::before(&terminal);

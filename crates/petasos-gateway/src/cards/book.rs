@@ -19,6 +19,8 @@ pub(crate) struct Card {
     pub(super) number: u32,
     pub(super) session: SessionId,
     pub(super) lane: Lane,
+    /// Where it was asked, whatever the chat is called by now.
+    pub(super) asked_in: Lane,
     pub(super) requester: String,
     pub(super) question: Arc<Question>,
     pub(super) opened_ms: i64,
@@ -63,6 +65,16 @@ impl Cards {
             oldest.map(|id| cards.remove(&id));
         }
         cards.insert(card_id(&card.question), card);
+    }
+
+    /// A chat has another identity now.
+    pub(crate) fn rekey(&self, (platform, account): (&str, &str), from: &str, to: &str) {
+        for card in self.0.lock().values_mut() {
+            let lane = &mut card.lane;
+            if lane.platform == platform && lane.account == account && lane.chat == from {
+                to.clone_into(&mut lane.chat);
+            }
+        }
     }
 
     pub(super) fn get(&self, id: &str) -> Option<Card> {

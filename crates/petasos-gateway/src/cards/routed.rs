@@ -63,6 +63,7 @@ impl Shared {
             number: self.routed_number(lane, &question),
             session: question.session.clone(),
             lane: lane.clone(),
+            asked_in: lane.clone(),
             // Whoever caused it is not in this chat.
             requester: String::new(),
             question: Arc::new(question),

@@ -23,7 +23,7 @@ use crate::platform::{
     Arrival, LinkError, Opened, Opening, Outgoing, Platform, PlatformDef, Rates, Repeats,
     SendError, Sender, TargetId, now_ms,
 };
-use crate::render::{Dialect, Form, Unit, add};
+use crate::render::{Dialect, Form, Unit};
 
 pub(super) static PLATFORM: PlatformDef = PlatformDef {
     name: "bluebubbles",
@@ -188,14 +188,10 @@ impl BlueBubbles {
         };
         let files = message.get("attachments").and_then(Value::as_array).cloned();
         for file in files.unwrap_or_default() {
-            match self.file(link, &file).await {
-                Ok(file) => arrival.media.push(file),
-                Err(why) => {
-                    add(&mut arrival.text, format_args!("\n[a file did not arrive: {why}]"));
-                }
-            }
+            let fetched = link.fetch(&mut arrival, self.file(link, &file)).await;
+            arrival.media.extend(fetched);
         }
-        let empty = arrival.text.is_empty() && arrival.media.is_empty();
+        let empty = arrival.is_empty();
         (!empty && !chat.is_empty()).then_some(arrival)
     }
 
@@ -209,7 +205,7 @@ impl BlueBubbles {
         let to = link.media_path(mime)?;
         // An error would show the address, and with it the password.
         let request = self.api.request(Method::GET, &path).map_err(|_| "a bad name".to_owned())?;
-        self.api.download(request, &to, FILE_BYTES_MAX).await?;
+        self.api.download(request, &to, link.file_bytes_max(FILE_BYTES_MAX)).await?;
         let (path, name) = (to.display().to_string(), text("transferName").to_owned());
         Ok(MediaFile { path, mime: mime.to_owned(), name })
     }

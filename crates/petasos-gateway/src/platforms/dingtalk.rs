@@ -18,7 +18,7 @@ use crate::platform::{
     Arrival, LinkError, Opened, Opening, Outgoing, Platform, PlatformDef, Rates, Repeats,
     SendError, Sender, TargetId, now_ms,
 };
-use crate::render::{Dialect, Form, Unit, add};
+use crate::render::{Dialect, Form, Unit};
 use crate::socket::Socket;
 use crate::token::{Fetched, Tokens};
 
@@ -165,12 +165,10 @@ impl DingTalk {
                     "" => "picture.png",
                     name => name,
                 };
-                match self.file(link, text("/content/downloadCode"), name).await {
-                    Ok(file) => arrival.media.push(file),
-                    Err(why) => {
-                        add(&mut arrival.text, format_args!("\n[a file did not arrive: {why}]"));
-                    }
-                }
+                let fetched = link
+                    .fetch(&mut arrival, self.file(link, text("/content/downloadCode"), name))
+                    .await;
+                arrival.media.extend(fetched);
             }
             _ => return None,
         }
@@ -204,7 +202,9 @@ impl DingTalk {
         let url = self.own_url(url)?;
         let mime = crate::media::mime_of(name);
         let to = link.media_path(mime)?;
-        self.api.download(Request::new(Method::GET, url), &to, FILE_BYTES_MAX).await?;
+        self.api
+            .download(Request::new(Method::GET, url), &to, link.file_bytes_max(FILE_BYTES_MAX))
+            .await?;
         Ok(MediaFile {
             path: to.display().to_string(),
             mime: mime.to_owned(),

@@ -26,7 +26,7 @@ use crate::platform::{
     ArrivalKind, LinkError, Opened, Opening, Outgoing, Platform, PlatformDef, Rates, Repeats,
     SendError, TargetId,
 };
-use crate::render::{Dialect, Form, Unit, add};
+use crate::render::{Dialect, Form, Unit};
 use crate::socket::Socket;
 
 pub(super) static PLATFORM: PlatformDef = PlatformDef {
@@ -300,14 +300,10 @@ impl Discord {
     async fn message(&self, link: &Link, event: &Value, me: &str) -> Result<(), LinkError> {
         let Some(mut arrival) = self.arrival(event, me) else { return Ok(()) };
         for file in event.get("attachments").and_then(Value::as_array).into_iter().flatten() {
-            match self.attachment(link, file).await {
-                Ok(file) => arrival.media.push(file),
-                Err(why) => {
-                    add(&mut arrival.text, format_args!("\n[a file did not arrive: {why}]"));
-                }
-            }
+            let fetched = link.fetch(&mut arrival, self.attachment(link, file)).await;
+            arrival.media.extend(fetched);
         }
-        if arrival.text.trim().is_empty() && arrival.media.is_empty() {
+        if arrival.is_empty() {
             // Without the content intent every text is empty.
             let told = event.get("mentions").and_then(Value::as_array).is_some_and(Vec::is_empty)
                 && event.get("sticker_items").is_none();

@@ -23,7 +23,7 @@ use crate::platform::{
     Arrival, ArrivalKind, LinkError, Opened, Opening, Outgoing, Platform, PlatformDef, Rates,
     Repeats, SendError, Sender, TargetId,
 };
-use crate::render::{Dialect, Form, Unit, add};
+use crate::render::{Dialect, Form, Unit};
 use crate::token::{Fetched, Tokens};
 
 pub(super) static PLATFORM: PlatformDef = PlatformDef {
@@ -211,12 +211,9 @@ impl Feishu {
             _ => return None,
         };
         if let Some((kind, key, mime, name)) = file {
-            match self.file(link, [id, key, kind], (mime, name)).await {
-                Ok(file) => arrival.media.push(file),
-                Err(why) => {
-                    add(&mut arrival.text, format_args!("\n[a file did not arrive: {why}]"));
-                }
-            }
+            let fetched =
+                link.fetch(&mut arrival, self.file(link, [id, key, kind], (mime, name))).await;
+            arrival.media.extend(fetched);
         }
         Some(arrival)
     }
@@ -280,7 +277,7 @@ impl Feishu {
         let api = self.api().await.map_err(|error| error.to_string())?;
         let request = api.request(Method::GET, &path).map_err(|error| error.to_string())?;
         let to = link.media_path(mime)?;
-        api.download(request, &to, FILE_BYTES_MAX).await?;
+        api.download(request, &to, link.file_bytes_max(FILE_BYTES_MAX)).await?;
         Ok(MediaFile {
             path: to.display().to_string(),
             mime: mime.to_owned(),

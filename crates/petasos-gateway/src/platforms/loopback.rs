@@ -35,6 +35,9 @@ pub(super) static PLATFORM: PlatformDef = PlatformDef {
     ..PlatformDef::USUAL
 };
 
+/// Whoever gives something waits so long for its acknowledgement.
+const PATIENCE: Duration = Duration::from_mins(1);
+
 /// A message that arrived at the other side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoopbackMessage {
@@ -66,6 +69,8 @@ pub struct LoopbackServer {
     tokens: Mutex<HashSet<String>>,
     faults: Mutex<VecDeque<SendError>>,
     edits: Mutex<Vec<(String, String)>>,
+    edit_faults: Mutex<VecDeque<SendError>>,
+    typing_faults: Mutex<usize>,
     words: Mutex<Vec<String>>,
     typed: Mutex<u64>,
     news: Notify,
@@ -83,12 +88,22 @@ impl LoopbackServer {
         let (taken, answer) = oneshot::channel();
         self.incoming.lock().push_back(Given { arrival, taken });
         self.arrived.notify_one();
-        answer.await.unwrap_or(false)
+        matches!(tokio::time::timeout(PATIENCE, answer).await, Ok(Ok(true)))
     }
 
     /// The next calls to send end like this.
     pub fn fail(&self, faults: impl IntoIterator<Item = SendError>) {
         self.faults.lock().extend(faults);
+    }
+
+    /// The next edits end like this.
+    pub fn fail_edits(&self, faults: impl IntoIterator<Item = SendError>) {
+        self.edit_faults.lock().extend(faults);
+    }
+
+    /// The next signs of writing fail, so many of them.
+    pub fn fail_typing(&self, count: usize) {
+        *self.typing_faults.lock() = count;
     }
 
     /// Everything that arrived.
@@ -191,15 +206,23 @@ impl Platform for Loopback {
         message: &'a str,
         text: &'a str,
     ) -> BoxFuture<'a, Result<(), SendError>> {
-        self.server.edits.lock().push((message.to_owned(), text.to_owned()));
+        let fault = self.server.edit_faults.lock().pop_front();
+        if fault.is_none() {
+            self.server.edits.lock().push((message.to_owned(), text.to_owned()));
+        }
         self.server.news.notify_waiters();
-        Box::pin(async { Ok(()) })
+        Box::pin(std::future::ready(fault.map_or(Ok(()), Err)))
     }
 
     fn typing<'a>(&'a self, _: &'a Lane) -> BoxFuture<'a, Result<(), SendError>> {
         *self.server.typed.lock() += 1;
+        let mut faults = self.server.typing_faults.lock();
+        let failed = *faults > 0;
+        *faults = faults.saturating_sub(1);
+        drop(faults);
         self.server.news.notify_waiters();
-        Box::pin(async { Ok(()) })
+        let fault = SendError::Transient("no sign of writing".to_owned());
+        Box::pin(std::future::ready(if failed { Err(fault) } else { Ok(()) }))
     }
 
     fn acknowledge<'a>(&'a self, _: &'a str, word: &'a str) -> BoxFuture<'a, ()> {

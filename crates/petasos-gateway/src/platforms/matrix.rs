@@ -4,8 +4,10 @@
 //! may write; an encrypted room is told once that it cannot be read.
 
 mod media;
+mod rooms;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -78,6 +80,8 @@ struct Matrix {
     sender: Mutex<Option<String>>,
     /// Rooms of two, learned from the summary of a sync.
     direct: Mutex<std::collections::HashSet<String>>,
+    /// Whether a room was seen that cannot be read.
+    unread: AtomicBool,
 }
 
 fn open(opening: &Opening<'_>) -> Opened {
@@ -100,7 +104,8 @@ fn open(opening: &Opening<'_>) -> Opened {
         key,
         "matrix",
     )?;
-    Ok(vec![Arc::new(Matrix { account, api, sender: Mutex::default(), direct: Mutex::default() })])
+    let (sender, direct) = (Mutex::default(), Mutex::default());
+    Ok(vec![Arc::new(Matrix { account, api, sender, direct, unread: AtomicBool::new(false) })])
 }
 
 impl Matrix {
@@ -168,7 +173,11 @@ impl Matrix {
             }
             let first = since.is_none();
             self.rooms(link, &answer.body, &me, first).await?;
-            link.progress();
+            if self.unread.load(Ordering::Relaxed) {
+                link.degraded("an encrypted room cannot be read");
+            } else {
+                link.progress();
+            }
             if let Some(next) = answer.body.get("next_batch").and_then(Value::as_str) {
                 link.set_cursor("next_batch", next).await?;
                 since = Some(next.to_owned());
@@ -216,11 +225,13 @@ impl Matrix {
             let limited =
                 joined.pointer("/timeline/limited").and_then(Value::as_bool) == Some(true);
             let mut latest = newest;
-            for event in &events {
+            // What was said before we came was not said to us.
+            let came = events.iter().rposition(|event| is_our_coming(event, me)).unwrap_or(0);
+            for (index, event) in events.iter().enumerate() {
                 let at = event.get("origin_server_ts").and_then(Value::as_i64).unwrap_or(0);
                 latest = latest.max(at);
                 // A gap in the timeline replays what was dealt with already.
-                let is_past = first || (limited && newest > 0 && at <= newest);
+                let is_past = first || index < came || (limited && newest > 0 && at <= newest);
                 if !is_past {
                     self.event(link, &room, event, me).await?;
                 }
@@ -230,37 +241,6 @@ impl Matrix {
             }
         }
         Ok(())
-    }
-
-    async fn invited(
-        &self,
-        link: &Link,
-        room: &str,
-        invite: &Value,
-        me: &str,
-    ) -> Result<(), LinkError> {
-        let events = invite
-            .pointer("/invite_state/events")
-            .and_then(Value::as_array)
-            .cloned()
-            .unwrap_or_default();
-        let by = events.iter().find(|event| {
-            event.get("type").and_then(Value::as_str) == Some("m.room.member")
-                && event.get("state_key").and_then(Value::as_str) == Some(me)
-        });
-        let by = by
-            .and_then(|event| event.get("sender"))
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_lowercase();
-        if !link.is_known_peer(&by) {
-            tracing::info!(room, "an invitation of somebody who may not write is left alone");
-            return Ok(());
-        }
-        let joined = self
-            .call(Method::POST, &format!("join/{}", segment(room)), Some(&json!({})), CALL)
-            .await;
-        joined.map(drop).map_err(|error| link_error(&error))
     }
 
     async fn event(
@@ -291,8 +271,12 @@ impl Matrix {
         };
         match kind.as_str() {
             "m.room.encrypted" => {
-                link.degraded("an encrypted room cannot be read");
+                self.unread.store(true, Ordering::Relaxed);
                 return self.tell_encrypted(link, room).await;
+            }
+            "m.room.tombstone" => {
+                let Some(next) = at("/replacement_room") else { return Ok(()) };
+                return self.moved(link, (room, &next), &sender).await;
             }
             "m.reaction" => {
                 let (Some(mark), Some(target)) =
@@ -329,21 +313,6 @@ impl Matrix {
         link.take(arrival).await.map_err(LinkError::from)
     }
 
-    /// One notice for each encrypted room.
-    async fn tell_encrypted(&self, link: &Link, room: &str) -> Result<(), LinkError> {
-        let mark = format!("encrypted:{room}");
-        if link.cursor(&mark).await?.is_some() {
-            return Ok(());
-        }
-        link.set_cursor(&mark, "told").await?;
-        let body = json!({ "msgtype": "m.notice", "body": "I cannot read encrypted rooms here. Invite me into a room without encryption." });
-        let path = format!("rooms/{}/send/m.room.message/encrypted-notice", segment(room));
-        self.call(Method::PUT, &path, Some(&body), CALL)
-            .await
-            .map(drop)
-            .map_err(|error| link_error(&error))
-    }
-
     async fn put(&self, room: &str, token: &str, body: &Value) -> Result<String, SendError> {
         let path = format!("rooms/{}/send/m.room.message/{}", segment(room), segment(token));
         let answer = self
@@ -366,6 +335,28 @@ impl Matrix {
             _ => of_status(&answer, &said(&answer)),
         })
     }
+}
+
+/// Whether an event of a timeline is that we joined.
+fn is_our_coming(event: &Value, me: &str) -> bool {
+    let text = |path: &str| event.pointer(path).and_then(Value::as_str);
+    text("/type") == Some("m.room.member")
+        && text("/state_key") == Some(me)
+        && text("/content/membership") == Some("join")
+}
+
+/// The words of a text in our own HTML, for those who read no marks.
+fn without_marks(html: &str) -> String {
+    let mut out = String::new();
+    for piece in html.split('<') {
+        let (mark, words) = piece.split_once('>').unwrap_or(("", piece));
+        if matches!(mark, "/p" | "br" | "br/" | "/li" | "/pre" | "/blockquote" | "/tr") {
+            out.push('\n');
+        }
+        out.push_str(words);
+    }
+    let out = out.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
+    out.replace("&#39;", "'").replace("&amp;", "&").trim().to_owned()
 }
 
 fn said(answer: &ApiAnswer) -> String {
@@ -432,9 +423,10 @@ impl Platform for Matrix {
         text: &'a str,
     ) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move {
-            let new = json!({ "msgtype": "m.text", "body": text, "format": "org.matrix.custom.html", "formatted_body": text });
+            let plain = without_marks(text);
+            let new = json!({ "msgtype": "m.text", "body": plain, "format": "org.matrix.custom.html", "formatted_body": text });
             let body = json!({
-                "msgtype": "m.text", "body": format!("* {text}"), "m.new_content": new,
+                "msgtype": "m.text", "body": format!("* {plain}"), "m.new_content": new,
                 "m.relates_to": { "rel_type": "m.replace", "event_id": message },
             });
             let token = format!("edit-{message}-{}", now_ms());
@@ -456,5 +448,17 @@ impl Platform for Matrix {
 
     fn probe(&self) -> BoxFuture<'_, Result<String, LinkError>> {
         Box::pin(self.identity())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_marks;
+
+    #[test]
+    fn an_edit_has_its_words_without_marks_for_those_who_read_none() {
+        let html =
+            "<p>a <strong>b</strong> &lt;c&gt; &amp;lt;</p><ul><li>one</li><li>two</li></ul>";
+        assert_eq!(without_marks(html), "a b <c> &lt;\none\ntwo");
     }
 }

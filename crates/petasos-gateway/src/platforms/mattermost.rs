@@ -21,7 +21,7 @@ use crate::platform::{
     Arrival, LinkError, Opened, Opening, Outgoing, Platform, PlatformDef, Rates, Repeats,
     SendError, Sender, TargetId,
 };
-use crate::render::{Dialect, Form, Unit, add};
+use crate::render::{Dialect, Form, Unit};
 use crate::socket::Socket;
 
 pub(super) static PLATFORM: PlatformDef = PlatformDef {
@@ -183,12 +183,8 @@ impl Mattermost {
         let Some(mut arrival) = arrival(post, data, me) else { return Ok(()) };
         let files = post.get("file_ids").and_then(Value::as_array);
         for id in files.into_iter().flatten().filter_map(Value::as_str) {
-            match self.file(link, id).await {
-                Ok(file) => arrival.media.push(file),
-                Err(why) => {
-                    add(&mut arrival.text, format_args!("\n[a file did not arrive: {why}]"));
-                }
-            }
+            let fetched = link.fetch(&mut arrival, self.file(link, id)).await;
+            arrival.media.extend(fetched);
         }
         link.room().await;
         let kind = arrival.chat_kind;
@@ -239,7 +235,7 @@ impl Mattermost {
         let to = link.media_path(&mime)?;
         let request = self.api.request(Method::GET, &format!("files/{}", segment(id)));
         let request = request.map_err(|error| error.to_string())?;
-        self.api.download(request, &to, FILE_BYTES_MAX).await?;
+        self.api.download(request, &to, link.file_bytes_max(FILE_BYTES_MAX)).await?;
         Ok(MediaFile { path: to.display().to_string(), mime, name: text("name").to_owned() })
     }
 

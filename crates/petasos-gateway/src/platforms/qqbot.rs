@@ -21,7 +21,7 @@ use crate::platform::{
     Arrival, ArrivalKind, LinkError, Opened, Opening, Outgoing, Platform, PlatformDef, Rates,
     Repeats, SendError, Sender, TargetId, now_ms,
 };
-use crate::render::{Dialect, Form, Unit, add};
+use crate::render::{Dialect, Form, Unit};
 use crate::socket::Socket;
 use crate::token::{Fetched, Tokens};
 
@@ -220,12 +220,8 @@ impl QqBot {
         };
         let files = frame.pointer("/d/attachments").and_then(Value::as_array).cloned();
         for file in files.unwrap_or_default() {
-            match self.file(link, &file).await {
-                Ok(file) => arrival.media.push(file),
-                Err(why) => {
-                    add(&mut arrival.text, format_args!("\n[a file did not arrive: {why}]"));
-                }
-            }
+            let fetched = link.fetch(&mut arrival, self.file(link, &file)).await;
+            arrival.media.extend(fetched);
         }
         Some(arrival)
     }
@@ -245,7 +241,9 @@ impl QqBot {
             mime => mime,
         };
         let to = link.media_path(mime)?;
-        self.login.download(Request::new(Method::GET, url), &to, FILE_BYTES_MAX).await?;
+        self.login
+            .download(Request::new(Method::GET, url), &to, link.file_bytes_max(FILE_BYTES_MAX))
+            .await?;
         let (path, name) = (to.display().to_string(), text("filename").to_owned());
         Ok(MediaFile { path, mime: mime.to_owned(), name })
     }

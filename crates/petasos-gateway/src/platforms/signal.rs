@@ -21,7 +21,7 @@ use crate::platform::{
     Arrival, ArrivalKind, LinkError, Opened, Opening, Outgoing, Platform, PlatformDef, Rates,
     SendError, Sender, TargetId,
 };
-use crate::render::{Dialect, Form, Unit, add};
+use crate::render::{Dialect, Form, Unit};
 
 pub(super) static PLATFORM: PlatformDef = PlatformDef {
     name: "signal",
@@ -172,14 +172,11 @@ impl Signal {
         }
         let files = message.get("attachments").and_then(Value::as_array);
         for file in files.into_iter().flatten() {
-            match self.file(link, file, &arrival).await {
-                Ok(file) => arrival.media.push(file),
-                Err(why) => {
-                    add(&mut arrival.text, format_args!("\n[a file did not arrive: {why}]"));
-                }
-            }
+            let from = arrival.clone();
+            let fetched = link.fetch(&mut arrival, self.file(link, file, &from)).await;
+            arrival.media.extend(fetched);
         }
-        let empty = arrival.text.trim().is_empty() && arrival.media.is_empty();
+        let empty = arrival.is_empty();
         (!empty).then_some(arrival)
     }
 

@@ -23,7 +23,7 @@ use crate::platform::{
     Arrival, LinkError, Opened, Opening, Outgoing, Platform, PlatformDef, Rates, Repeats,
     SendError, TargetId,
 };
-use crate::render::{Dialect, Form, Unit, add};
+use crate::render::{Dialect, Form, Unit};
 use crate::socket::Socket;
 
 pub(super) static PLATFORM: PlatformDef = PlatformDef {
@@ -186,14 +186,10 @@ impl Slack {
         let brought = payload.get("event")?;
         let mut arrival = event::arrival(brought, me)?;
         for file in brought.get("files").and_then(Value::as_array).into_iter().flatten() {
-            match self.file(link, file).await {
-                Ok(file) => arrival.media.push(file),
-                Err(why) => {
-                    add(&mut arrival.text, format_args!("\n[a file did not arrive: {why}]"));
-                }
-            }
+            let fetched = link.fetch(&mut arrival, self.file(link, file)).await;
+            arrival.media.extend(fetched);
         }
-        let empty = arrival.text.trim().is_empty() && arrival.media.is_empty();
+        let empty = arrival.is_empty();
         (!empty).then_some(arrival)
     }
 
@@ -211,7 +207,7 @@ impl Slack {
         let request = self.files.request(Method::GET, url.as_str());
         let request = request.map_err(|error| error.to_string())?;
         let to = link.media_path(&mime)?;
-        self.api.download(request, &to, FILE_BYTES_MAX).await?;
+        self.api.download(request, &to, link.file_bytes_max(FILE_BYTES_MAX)).await?;
         Ok(MediaFile { path: to.display().to_string(), mime, name })
     }
 

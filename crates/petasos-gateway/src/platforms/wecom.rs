@@ -21,7 +21,7 @@ use crate::platform::{
     Arrival, ArrivalKind, LinkError, Opened, Opening, Outgoing, Platform, PlatformDef, Rates,
     Repeats, SendError, Sender, TargetId,
 };
-use crate::render::{Dialect, Form, Unit, add};
+use crate::render::{Dialect, Form, Unit};
 use crate::socket::Socket;
 
 pub(super) static PLATFORM: PlatformDef = PlatformDef {
@@ -181,12 +181,8 @@ impl WeCom {
                     "" => "picture.jpg",
                     name => name,
                 };
-                match self.file(link, place, name).await {
-                    Ok(file) => arrival.media.push(file),
-                    Err(why) => {
-                        add(&mut arrival.text, format_args!("\n[a file did not arrive: {why}]"));
-                    }
-                }
+                let fetched = link.fetch(&mut arrival, self.file(link, place, name)).await;
+                arrival.media.extend(fetched);
             }
             _ => return None,
         }

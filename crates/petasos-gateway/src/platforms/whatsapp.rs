@@ -20,7 +20,7 @@ use crate::platform::{
     Arrival, LinkError, Opened, Opening, Outgoing, Platform, PlatformDef, Rates, SendError, Sender,
     TargetId,
 };
-use crate::render::{Dialect, Form, Unit, add};
+use crate::render::{Dialect, Form, Unit};
 
 pub(super) static PLATFORM: PlatformDef = PlatformDef {
     name: "whatsapp",
@@ -187,7 +187,7 @@ fn arrival(link: &Link, event: &Value) -> Option<Arrival> {
     for path in files.into_iter().flatten().filter_map(Value::as_str) {
         match copied(link, Path::new(path), text("mime"), text("fileName")) {
             Ok(file) => arrival.media.push(file),
-            Err(why) => add(&mut arrival.text, format_args!("\n[a file did not arrive: {why}]")),
+            Err(why) => arrival.lost.push(why),
         }
     }
     Some(arrival)

@@ -22,7 +22,7 @@ use crate::platform::{
     Arrival, ArrivalKind, LinkError, Opened, Opening, Outgoing, Platform, PlatformDef, Rates,
     Repeats, SendError, Sender, TargetId,
 };
-use crate::render::{Dialect, Form, Unit, add};
+use crate::render::{Dialect, Form, Unit};
 
 pub(super) static PLATFORM: PlatformDef = PlatformDef {
     name: "whatsapp_cloud",
@@ -154,12 +154,13 @@ impl Cloud {
                 text(&format!("/{kind}/caption")).clone_into(&mut arrival.text);
                 let mime = text(&format!("/{kind}/mime_type"));
                 let named = text(&format!("/{kind}/filename"));
-                match self.file(link, text(&format!("/{kind}/id")), (mime, named)).await {
-                    Ok(file) => arrival.media.push(file),
-                    Err(why) => {
-                        add(&mut arrival.text, format_args!("\n[a file did not arrive: {why}]"));
-                    }
-                }
+                let fetched = link
+                    .fetch(
+                        &mut arrival,
+                        self.file(link, text(&format!("/{kind}/id")), (mime, named)),
+                    )
+                    .await;
+                arrival.media.extend(fetched);
             }
             _ => return None,
         }
@@ -179,7 +180,7 @@ impl Cloud {
         let request = self.api.keyed(Method::GET, url, &["lookaside.fbsbx.com"])?;
         let mime = mime.split(';').next().unwrap_or_default().trim().to_owned();
         let to = link.media_path(&mime)?;
-        self.api.download(request, &to, FILE_BYTES_MAX).await?;
+        self.api.download(request, &to, link.file_bytes_max(FILE_BYTES_MAX)).await?;
         let name = if name.is_empty() { "file" } else { name }.to_owned();
         Ok(MediaFile { path: to.display().to_string(), mime, name })
     }

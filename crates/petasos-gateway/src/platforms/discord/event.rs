@@ -57,6 +57,7 @@ impl Discord {
                 .map(str::to_owned),
             album: None,
             context: None,
+            lost: Vec::new(),
         })
     }
 
@@ -102,7 +103,7 @@ impl Discord {
         let mime = if kind.is_empty() { "application/octet-stream" } else { kind };
         let to = link.media_path(mime)?;
         let request = petasos_net::Request::new(Method::GET, url);
-        self.api.download(request, &to, FILE_BYTES_MAX).await?;
+        self.api.download(request, &to, link.file_bytes_max(FILE_BYTES_MAX)).await?;
         let name = text("filename").to_owned();
         Ok(MediaFile { path: to.display().to_string(), mime: mime.to_owned(), name })
     }

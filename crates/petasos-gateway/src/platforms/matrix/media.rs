@@ -10,7 +10,6 @@ use super::{FILE_BYTES_MAX, Matrix, said};
 use crate::api::{of_status, segment, send_error};
 use crate::link::Link;
 use crate::platform::{Arrival, SendError};
-use crate::render::add;
 
 impl Matrix {
     /// Fetches the file of an event.
@@ -30,16 +29,16 @@ impl Matrix {
             let to = link.media_path(mime)?;
             let request =
                 self.api.request(Method::GET, &path).map_err(|error| error.to_string())?;
-            self.api.download(request, &to, FILE_BYTES_MAX).await?;
+            self.api.download(request, &to, link.file_bytes_max(FILE_BYTES_MAX)).await?;
             Ok::<_, String>(to)
         };
-        match fetched.await {
-            Ok(to) => arrival.media.push(MediaFile {
-                path: to.display().to_string(),
-                mime: mime.to_owned(),
-                name: arrival.text.clone(),
-            }),
-            Err(why) => add(&mut arrival.text, format_args!("\n[a file did not arrive: {why}]")),
+        let name = arrival.text.clone();
+        if let Some(to) = link.fetch(arrival, fetched).await {
+            let path = to.display().to_string();
+            arrival.media.push(MediaFile { path, mime: mime.to_owned(), name });
+        } else {
+            // The words are only the name of the file.
+            arrival.text.clear();
         }
     }
 

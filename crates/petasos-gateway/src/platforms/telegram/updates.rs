@@ -64,12 +64,11 @@ impl Telegram {
         if let Some(extra) = described(message) {
             add(&mut arrival.text, format_args!(" {extra}"));
         }
-        match self.media(link, message).await {
-            Ok(media) => arrival.media = media,
-            Err(why) => add(&mut arrival.text, format_args!("\n[a file did not arrive: {why}]")),
+        if has_file(message) {
+            let fetched = link.fetch(&mut arrival, self.media(link, message)).await;
+            arrival.media = fetched.unwrap_or_default();
         }
-        let empty = arrival.text.trim().is_empty() && arrival.media.is_empty();
-        (!empty).then_some(arrival)
+        (!arrival.is_empty()).then_some(arrival)
     }
 
     fn basics(message: &Value, from: Option<&Value>, dedup: String) -> Option<Arrival> {
@@ -114,6 +113,7 @@ impl Telegram {
             quoted: None,
             album: message.get("media_group_id").and_then(Value::as_str).map(str::to_owned),
             context: None,
+            lost: Vec::new(),
         })
     }
 
@@ -145,10 +145,15 @@ impl Telegram {
         let mime = file.get("mime_type").and_then(Value::as_str).unwrap_or(usual).to_owned();
         let to = link.media_path(&mime)?;
         let request = self.files.request(Method::GET, path).map_err(|error| error.to_string())?;
-        self.files.download(request, &to, FILE_BYTES_MAX).await?;
+        self.files.download(request, &to, link.file_bytes_max(FILE_BYTES_MAX)).await?;
         let name = file.get("file_name").and_then(Value::as_str).unwrap_or("file").to_owned();
         Ok(vec![MediaFile { path: to.display().to_string(), mime, name }])
     }
+}
+
+/// Whether a message brings something that must be fetched.
+fn has_file(message: &Value) -> bool {
+    ["photo", "document", "voice", "audio", "video"].iter().any(|kind| message.get(kind).is_some())
 }
 
 fn names_us(text: &str, name: &str) -> bool {
