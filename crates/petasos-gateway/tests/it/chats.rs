@@ -11,7 +11,7 @@ use petasos_store::{
     ChatKind, InboxState, InboxStore as _, MediaFile, OutboxStore as _, RouteStore as _,
 };
 
-use crate::world::{Config, World, forget_owner};
+use crate::world::{Config, World, forget_owner, holds};
 
 /// Answers with the last thing it was told.
 fn echo() -> Scripted {
@@ -117,7 +117,7 @@ async fn s2_s3_people_in_a_group_have_sessions_of_their_own_and_threads_are_shar
             "agent:main:loopback:group:g1:una"
         ]
     );
-    let shared = world.server.sent().into_iter().find(|it| it.text.contains("(una)")).is_some();
+    let shared = world.server.sent().into_iter().find(|it| it.text.contains("[una")).is_some();
     assert!(shared, "in a shared thread the model sees who speaks: {:?}", world.server.sent());
     let nobody =
         Arrival { chat: String::new(), sender: Sender::default(), ..group("x", "9", "hi") };
@@ -149,9 +149,7 @@ async fn s35_t1_t2_a_stranger_moves_nothing_and_leaves_no_trace() {
 }
 
 async fn until_working(world: &World) {
-    while world.model.asked().is_empty() {
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
+    until_asked(world, 1).await;
 }
 
 #[tokio::test]
@@ -214,7 +212,7 @@ fn calls_todo() -> Act {
 }
 
 #[tokio::test]
-async fn s64_s65_a_card_is_answered_by_its_button_and_by_nobody_else() {
+async fn s64_s65_t3_t4_t5_a_card_is_answered_by_its_button_and_by_nobody_else() {
     let config = Config::allowing("una,ben");
     let world = World::with(Scripted::new([calls_todo(), Act::say("listed")]), config).await;
     assert!(world.server.give(group("una", "1", "make a list")).await);
@@ -312,7 +310,7 @@ async fn s78_a_question_is_answered_by_number_or_by_words() {
 }
 
 #[tokio::test]
-async fn s39_strangers_get_a_code_and_the_owner_lets_them_in() {
+async fn s37_s39_t22_strangers_get_a_code_and_the_owner_lets_them_in() {
     let world = World::with(echo(), Config::default()).await;
     world.una("1", "hello?").await;
     let texts = world.texts("c-una", 1).await;
@@ -385,9 +383,7 @@ async fn s26_a_chat_that_is_gone_is_marked_and_healed_by_its_next_message() {
     world.server.fail([SendError::Unreachable("the bot was blocked".to_owned())]);
     world.una("1", "hello").await;
     let mark = async || world.store.targets(Some("loopback")).await.unwrap()[0].unreachable.clone();
-    while mark().await.is_none() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    holds("the mark of a chat that is gone", async || mark().await.is_some()).await;
     world.una("2", "I am back").await;
     assert_eq!(world.texts("c-una", 1).await, ["heard: I am back"]);
     assert_eq!(mark().await, None);
@@ -396,7 +392,7 @@ async fn s26_a_chat_that_is_gone_is_marked_and_healed_by_its_next_message() {
 }
 
 #[tokio::test]
-async fn s49_s55_silence_is_kept_and_files_go_only_where_they_may() {
+async fn s49_s55_t11_silence_is_kept_and_files_go_only_where_they_may() {
     let world =
         World::new(Scripted::new([Act::say("[SILENT]"), Act::say("Here.\nMEDIA:/etc/passwd")]))
             .await;
@@ -417,16 +413,11 @@ async fn stop_all_ends_turns_and_nothing_starts_until_resumed() {
     until_working(&world).await;
     let began = std::time::Instant::now();
     world.una("2", "/stop all").await;
-    while !world
-        .store
-        .depths()
-        .await
-        .unwrap()
-        .iter()
-        .any(|(state, _)| *state == InboxState::Interrupted)
-    {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    holds("the end of the turn", async || {
+        let depths = world.store.depths().await.unwrap();
+        depths.iter().any(|(state, _)| *state == InboxState::Interrupted)
+    })
+    .await;
     assert!(
         began.elapsed() < petasos_testkit::pace::fair(Duration::from_secs(2)),
         "{:?}",
@@ -469,9 +460,7 @@ async fn s17_s18_a_process_that_died_leaves_nothing_undone_and_nothing_twice() {
 }
 
 async fn until_asked(world: &World, count: usize) {
-    while world.model.asked().len() < count {
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
+    holds("a question to the model", async || world.model.asked().len() >= count).await;
 }
 
 #[tokio::test]
@@ -552,9 +541,7 @@ async fn s31_a_drain_keeps_what_comes_meanwhile() {
     until_working(&world).await;
     let draining = Arc::clone(&world);
     let drain = petasos_contract::wait::Owned::start(async move { draining.gateway.drain().await });
-    while !world.gateway.status().await.unwrap().draining {
-        tokio::task::yield_now().await;
-    }
+    holds("the drain", async || world.gateway.status().await.unwrap().draining).await;
     world.una("2", "meanwhile").await;
     drain.join().await.unwrap();
     let texts: Vec<String> = world.server.sent().into_iter().map(|it| it.text).collect();

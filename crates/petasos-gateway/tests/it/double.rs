@@ -210,9 +210,18 @@ async fn socket(
     for text in vendor.hears(None) {
         frame(&mut writer, &text).await;
     }
+    // Read beside the rest: a frame that comes in two pieces is not cut in the middle.
+    let (frames, mut came) = unbounded_channel();
+    let _reading = Owned::start(async move {
+        while let Some(frame) = heard(&mut reader).await {
+            if frames.send(frame).is_err() {
+                return;
+            }
+        }
+    });
     loop {
         tokio::select! {
-            heard = heard(&mut reader) => {
+            heard = came.recv() => {
                 let Some(heard) = heard else { return };
                 for text in vendor.hears(Some(&heard)) {
                     frame(&mut writer, &text).await;
@@ -251,7 +260,7 @@ async fn frame(writer: &mut OwnedWriteHalf, text: &str) {
     drop(writer.write_all(&out).await);
 }
 
-/// The next text that a client sent; not cancelled in the middle, because clients write at once.
+/// The next text that a client sent.
 async fn heard(reader: &mut BufReader<OwnedReadHalf>) -> Option<Value> {
     loop {
         let kind = reader.read_u8().await.ok()? & 0x0f;

@@ -3,6 +3,7 @@
 
 mod access;
 mod asked;
+mod back;
 mod brought;
 mod chats;
 mod cuts;
@@ -11,15 +12,20 @@ mod double;
 mod doubles;
 mod errands;
 mod explained;
+mod huge;
 mod live;
 mod moments;
 mod mortal;
+mod moved;
+mod order;
 mod post;
 mod privacy;
 mod real;
 mod rendering;
+mod slack;
 mod strain;
 mod suite;
+mod table;
 mod telegram;
 mod unasked;
 mod world;

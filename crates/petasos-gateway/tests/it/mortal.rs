@@ -29,11 +29,18 @@ pub(crate) struct Mortal {
     point: Mutex<Option<(&'static str, When, u32)>>,
     dead: Mutex<bool>,
     died: Notify,
+    /// Who else is told of the death.
+    told: Option<Arc<Notify>>,
 }
 
 impl Mortal {
-    pub(crate) fn new(store: Arc<Store>, point: Option<(&'static str, When, u32)>) -> Self {
-        Self { store, point: Mutex::new(point), dead: Mutex::new(false), died: Notify::new() }
+    pub(crate) fn new(
+        store: Arc<Store>,
+        point: Option<(&'static str, When, u32)>,
+        told: Option<Arc<Notify>>,
+    ) -> Self {
+        let (point, dead) = (Mutex::new(point), Mutex::new(false));
+        Self { store, point, dead, died: Notify::new(), told }
     }
 
     /// Comes back when it has died.
@@ -54,6 +61,9 @@ impl Mortal {
                 Some((name, at, 0)) if *name == call && *at == when => {
                     *self.dead.lock() = true;
                     self.died.notify_waiters();
+                    if let Some(told) = &self.told {
+                        told.notify_one();
+                    }
                 }
                 Some((name, at, count)) if *name == call && *at == when => {
                     *count -= 1;

@@ -264,7 +264,7 @@ pub(crate) async fn bounded(future: impl Future<Output = ()>) {
 }
 
 #[tokio::test]
-async fn s80_discord() {
+async fn s80_s86_discord() {
     // S86: a session that the server forgot is begun anew, and what was missed is read.
     bounded(async {
         let side = doubles::discord::new().await;

@@ -15,7 +15,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
-use crate::world::{Config, World};
+use crate::world::{Config, World, holds};
 
 pub(crate) const TOKEN: &str = "4242:AAHsecretsecretsecret";
 
@@ -297,13 +297,10 @@ async fn s22_s23_s25_errors_of_the_server_are_understood() {
     assert!(sent[0].get("parse_mode").is_none());
     api.state.faults.lock().push_back((403, json!({ "ok": false, "error_code": 403, "description": "Forbidden: bot was blocked by the user" })));
     api.message(2, 8, "bye");
-    loop {
-        let status = world.gateway.status().await.unwrap();
-        if status.outbox.get("dead") == Some(&1) {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    holds("the message that is given up", async || {
+        world.gateway.status().await.unwrap().outbox.get("dead") == Some(&1)
+    })
+    .await;
     api.state
         .faults
         .lock()
@@ -383,15 +380,14 @@ async fn s83_a_wrong_token_is_fatal_and_says_so() {
     let mut wrong = config(&api.url);
     wrong.variables[0].1 = "4242:wrong".to_owned();
     let world = World::with(echo(), wrong).await;
-    loop {
+    holds("a refusal", async || {
         let status = world.gateway.status().await.unwrap();
         let account = status.accounts.iter().find(|it| it.platform == "telegram").unwrap();
-        if let petasos_gateway::AccountState::Fatal(why) = &account.state {
-            assert!(why.contains("refuses the token"), "{why}");
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+        let petasos_gateway::AccountState::Fatal(why) = &account.state else { return false };
+        assert!(why.contains("refuses the token"), "{why}");
+        true
+    })
+    .await;
     world.una("1", "the other account goes on").await;
     world.texts("c-una", 1).await;
 }

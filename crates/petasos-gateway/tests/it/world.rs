@@ -27,6 +27,7 @@ use petasos_sqlite::{OpenOptions, Store, new_session_id};
 use petasos_store::Stores;
 use serde_json::{Map, Value};
 use tempfile::TempDir;
+use tokio::sync::Notify;
 
 use crate::errands::{Errands, STUCK};
 use crate::mortal::{Mortal, When};
@@ -120,7 +121,9 @@ impl GatewayHost for Around {
     fn choice(&self, _: &PlatformDef, _: &Address) -> Choice {
         let mut choice = Choice::new(Surface::Gateway, Arc::clone(&self.settings));
         choice.selection.enabled = Some(
-            ["clarify", "memory", "todo", "session_search", "stuck"].map(str::to_owned).to_vec(),
+            ["clarify", "memory", "todo", "session_search", "delegation", "stuck"]
+                .map(str::to_owned)
+                .to_vec(),
         );
         choice
     }
@@ -184,6 +187,8 @@ pub(crate) struct Config {
     pub(crate) limits: SessionLimits,
     /// Where the gateway dies: at which call of its store, before or after, and after how many.
     pub(crate) dies: Option<(&'static str, When, u32)>,
+    /// Whom its death is told, also while it starts: a process that is dead does not end to start.
+    pub(crate) died: Option<Arc<Notify>>,
 }
 
 impl Config {
@@ -259,7 +264,7 @@ impl World {
             extras: Vec::new(),
             new_id: new_session_id,
         });
-        let mortal = Arc::new(Mortal::new(Arc::clone(&store), config.dies));
+        let mortal = Arc::new(Mortal::new(Arc::clone(&store), config.dies, config.died.clone()));
         let gateway = Gateway::start(GatewayParts {
             store: Arc::clone(&mortal) as _,
             conversations: Arc::clone(&store) as _,
@@ -270,7 +275,7 @@ impl World {
             platforms: config.platforms.clone(),
             accounts: vec![(LoopbackServer::def(), server.account("bot"))],
         });
-        let gateway = gateway.await.unwrap();
+        let gateway = within("the start of the gateway", gateway).await.unwrap();
         Self { gateway, server, store, around, model, sessions, mortal, errands, folder: None }
     }
 
@@ -330,6 +335,24 @@ pub(crate) fn settings(home: &Path, config: &Config) -> Arc<Settings> {
         variables: config.variables.iter().map(variable).collect(),
         ..Parts::default()
     }))
+}
+
+/// Waits for something, and says what it waited for when it does not come.
+pub(crate) async fn within<T>(what: &str, wait: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(PATIENCE, wait).await {
+        Ok(done) => done,
+        Err(_) => unreachable!("not within {} s: {what}", PATIENCE.as_secs()),
+    }
+}
+
+/// Waits until something holds, and says what it waited for when it never does.
+pub(crate) async fn holds(what: &str, mut look: impl AsyncFnMut() -> bool) {
+    within(what, async {
+        while !look().await {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
 }
 
 /// The rows of a process that is gone, as far as anybody can tell.

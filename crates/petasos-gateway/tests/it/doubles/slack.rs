@@ -34,6 +34,35 @@ pub(crate) async fn new() -> Double<Slack> {
 }
 
 impl Slack {
+    /// How many envelopes nobody has confirmed.
+    pub(crate) fn unconfirmed(&self) -> usize {
+        self.open.lock().len()
+    }
+
+    /// A message in a thread of a channel, as Slack brings it once more after nobody confirmed it.
+    pub(crate) fn retried(&self, id: u32, text: &str) -> String {
+        let mut event = event(id, text, &json!([]));
+        event["event"]["channel"] = json!("C00001");
+        event["event"]["channel_type"] = json!("channel");
+        event["event"]["thread_ts"] = json!("16.000001");
+        let text = self.envelope("events_api", &event);
+        let mut frame: Value = serde_json::from_str(&text).unwrap();
+        frame["retry_attempt"] = json!(1);
+        frame["retry_reason"] = json!("timeout");
+        frame.to_string()
+    }
+
+    /// A file alone, at this address.
+    pub(crate) fn with_file(&self, id: u32, url: &str) -> String {
+        let files = json!([{
+            "id": "F8", "name": "huge.bin", "mimetype": "application/octet-stream",
+            "url_private_download": url,
+        }]);
+        let mut event = event(id, "", &files);
+        event["event"]["subtype"] = json!("file_share");
+        self.envelope("events_api", &event)
+    }
+
     fn envelope(&self, kind: &str, payload: &Value) -> String {
         let mut count = self.envelopes.lock();
         *count += 1;
