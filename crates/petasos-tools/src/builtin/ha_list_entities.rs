@@ -44,8 +44,8 @@ fn schema() -> Value {
                 "domain": { "type": "string" },
                 "area": { "type": "string" },
                 "search": { "type": "string" },
-                "limit": { "type": "integer", "default": LIMIT_USUAL, "minimum": 1, "maximum": LIMIT_MAX },
-                "offset": { "type": "integer", "minimum": 0 }
+                "limit": { "type": "integer", "default": LIMIT_USUAL },
+                "offset": { "type": "integer" }
             },
         },
     })
