@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -49,6 +50,9 @@ pub struct Account {
     options: Mutex<Arc<PlatformOptions>>,
     state: Mutex<(AccountState, i64)>,
     pub(crate) changed: Notify,
+    /// What a person wants of it: whether it rests, and news of that.
+    rests: AtomicBool,
+    wished: Notify,
     /// Something is to be sent.
     pub(crate) due: Notify,
     pacer: Mutex<Pacer>,
@@ -90,6 +94,8 @@ impl Account {
             options: Mutex::new(Arc::new(options)),
             state: Mutex::new((AccountState::Off, now_ms())),
             changed: Notify::new(),
+            rests: AtomicBool::new(false),
+            wished: Notify::new(),
             due: Notify::new(),
             pacer: Mutex::new(Pacer::new(def.rates)),
             reconnects: Mutex::new(0),
@@ -149,20 +155,49 @@ impl Account {
         self.pacer.lock().reserve(chat, Instant::now())
     }
 
+    /// A person lets it rest, or wants it to go on: also when it had given up.
+    pub(crate) fn set_rests(&self, rests: bool) {
+        self.rests.store(rests, Ordering::Release);
+        self.wished.notify_waiters();
+    }
+
+    /// Comes back when a person wants it to rest, or no longer.
+    async fn until_rests(&self, rests: bool) {
+        loop {
+            let wished = self.wished.notified();
+            tokio::pin!(wished);
+            wished.as_mut().enable();
+            if self.rests.load(Ordering::Acquire) == rests {
+                return;
+            }
+            wished.await;
+        }
+    }
+
     /// Keeps the account connected, for ever.
     pub(crate) async fn keep_connected(self: Arc<Self>, shared: Arc<Shared>) {
         let mut failures = 0_usize;
         loop {
+            if self.rests.load(Ordering::Acquire) {
+                self.set_state(AccountState::Paused);
+                self.until_rests(false).await;
+                failures = 0;
+            }
             self.set_state(AccountState::Connecting);
             let link = Link { shared: Arc::clone(&shared), account: Arc::clone(&self) };
             let begun = Instant::now();
-            let ended = self.platform.run(&link).await;
+            let ended = tokio::select! {
+                ended = self.platform.run(&link) => ended,
+                () = self.until_rests(true) => continue,
+            };
             *self.reconnects.lock() += 1;
             let pause = match ended {
                 Err(LinkError::Fatal(why)) => {
                     self.set_state(AccountState::Fatal(why));
                     shared.tell_operator(&self).await;
-                    return std::future::pending().await;
+                    // Until a person says that it is repaired.
+                    self.wished.notified().await;
+                    continue;
                 }
                 Err(LinkError::Taken { reason, after }) => {
                     self.set_state(AccountState::Retrying(reason));
@@ -179,7 +214,10 @@ impl Account {
                     back_off(failures)
                 }
             };
-            tokio::time::sleep(pause).await;
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = self.wished.notified() => {}
+            }
         }
     }
 }

@@ -42,7 +42,7 @@ const CHAT_COMMANDS: &[ChatCommand] = &[
     row("deny", "[n] [why]", "refuse what waits"),
     row("answer", "n text", "answer a question by its number"),
     row("sethome", "", "make this chat the home of its platform"),
-    row("platform", "", "the accounts and how they are"),
+    row("platform", "[pause|resume NAME]", "the accounts and how they are; let one rest or go on"),
     row("pair", "list|approve CODE|revoke USER", "let people in; in a direct chat with the owner"),
     row("restart", "", "restart the gateway"),
 ];
@@ -242,7 +242,7 @@ impl Shared {
                     |()| "This chat is the home now.".to_owned(),
                 )
             }
-            "platform" => self.platforms(),
+            "platform" => self.platform(words).await,
             "pair" => self.pair(message, words).await.unwrap_or_else(|error| error.to_string()),
             "restart" => {
                 self.want_restart();
@@ -418,14 +418,6 @@ impl Shared {
         };
         self.store.choose(&message.key, "busy", Some(Value::from(mode.as_str()))).await?;
         Ok(format!("While I work, a message does: {}.", mode.as_str()))
-    }
-
-    fn platforms(&self) -> String {
-        let line = |account: &Arc<crate::account::Account>| {
-            let (state, _, reconnects) = account.state();
-            format!("- {}: {state:?}, connected anew {reconnects} times", account.name())
-        };
-        self.accounts.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
     async fn pair(&self, message: &Admitted, words: &str) -> Result<String, StoreError> {

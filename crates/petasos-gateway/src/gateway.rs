@@ -35,6 +35,9 @@ const CLEANING: Duration = Duration::from_hours(1);
 /// Settled messages are known for so long, and so many of an account in any case.
 const KNOWN_MS: i64 = 7 * 86_400_000;
 const KNOWN_MIN: u32 = 100_000;
+/// With less free on the disk nothing is read any more.
+const DISK_LEAST: u64 = 256 * 1024 * 1024;
+const DISK_FULL: &str = "what comes in is not read: less than 256 MiB are free on the disk";
 /// What is sent still gets so long when the gateway stops.
 const LAST_DELIVERIES: Duration = Duration::from_secs(5);
 
@@ -60,6 +63,11 @@ pub trait GatewayHost: Send + Sync {
 
     /// These sessions are open now; what is kept about others can go.
     fn resident(&self, _sessions: &[SessionId]) {}
+
+    /// How much is free on the disk of the home, where that is known.
+    fn free_bytes(&self) -> Option<u64> {
+        None
+    }
 
     /// What is said in a recording.
     fn heard<'a>(&'a self, _path: &'a str) -> BoxFuture<'a, Hearing> {
@@ -201,6 +209,7 @@ impl Gateway {
             leave: Notify::new(),
         });
         shared.sessions.correspond(Arc::new(Letters(Arc::downgrade(&shared))));
+        shared.keep_resting().await.map_err(|error| error.to_string())?;
         shared.recover().await.map_err(|error| error.to_string())?;
         shared.tell_back().await;
         let mut tasks = vec![
@@ -346,6 +355,13 @@ impl Shared {
     /// Whether as much is undone as may be, or nothing can be stored.
     pub(crate) async fn is_full(&self) -> bool {
         let most = self.options().inbox_max;
+        if self.host.free_bytes().is_some_and(|free| free < DISK_LEAST) {
+            self.note_unstored(Some(DISK_FULL.to_owned()));
+            return true;
+        }
+        if self.unstored.lock().as_deref() == Some(DISK_FULL) {
+            self.note_unstored(None);
+        }
         match self.store.undone().await {
             Ok(undone) => undone >= most,
             Err(error) => {
@@ -357,7 +373,10 @@ impl Shared {
 
     /// Whether what comes in can be stored: told by status, and by the log when it changes.
     pub(crate) fn note_storing(&self, error: Option<&StoreError>) {
-        let why = error.map(|error| format!("what comes in cannot be stored: {error}"));
+        self.note_unstored(error.map(|error| format!("what comes in cannot be stored: {error}")));
+    }
+
+    fn note_unstored(&self, why: Option<String>) {
         let mut known = self.unstored.lock();
         if *known == why {
             return;

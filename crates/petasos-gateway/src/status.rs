@@ -1,12 +1,13 @@
 //! How a gateway is, as people and scripts are told.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use petasos_store::StoreError;
 use serde::Serialize;
 
-use crate::account::AccountState;
+use crate::account::{Account, AccountState};
 use crate::gateway::Shared;
 use crate::render::add;
 
@@ -111,7 +112,56 @@ fn quoted(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " ")
 }
 
+/// Where it is kept that an account rests.
+const RESTS: &str = "rests";
+
 impl Shared {
+    /// `/platform`: the accounts and how they are; one can rest, and go on.
+    pub(crate) async fn platform(&self, words: &str) -> String {
+        let (action, name) = words.trim().split_once(char::is_whitespace).unwrap_or((words, ""));
+        let rests = match action.trim() {
+            "" | "list" => return self.accounts_shown(),
+            "pause" => true,
+            "resume" => false,
+            other => return format!("`{other}` is nothing to do: list, pause NAME, resume NAME."),
+        };
+        let name = name.trim();
+        let named = |it: &&Arc<Account>| it.def.name == name || it.name() == name;
+        let mut done = Vec::new();
+        for account in self.accounts.iter().filter(named) {
+            let (platform, own) = (account.def.name, account.platform.account());
+            let mark = if rests { "yes" } else { "" };
+            if let Err(error) = self.store.set_cursor(platform, own, RESTS, mark).await {
+                return error.to_string();
+            }
+            account.set_rests(rests);
+            done.push(account.name());
+        }
+        match (done.is_empty(), rests) {
+            (true, _) => format!("There is no account `{name}`.\n\n{}", self.accounts_shown()),
+            (false, true) => format!("{} rests until `/platform resume {name}`.", done.join(", ")),
+            (false, false) => format!("{} goes on.", done.join(", ")),
+        }
+    }
+
+    fn accounts_shown(&self) -> String {
+        let line = |account: &Arc<Account>| {
+            let (state, _, reconnects) = account.state();
+            format!("- {}: {state:?}, connected anew {reconnects} times", account.name())
+        };
+        self.accounts.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Accounts that a person let rest do so after a restart, too.
+    pub(crate) async fn keep_resting(&self) -> Result<(), StoreError> {
+        for account in &self.accounts {
+            let (platform, own) = (account.def.name, account.platform.account());
+            let mark = self.store.cursor(platform, own, RESTS).await?;
+            account.set_rests(mark.is_some_and(|mark| !mark.is_empty()));
+        }
+        Ok(())
+    }
+
     /// How the gateway is that runs since then.
     pub(crate) async fn status(&self, since_ms: i64) -> Result<GatewayStatus, StoreError> {
         let inbox = self.store.depths().await?;

@@ -435,7 +435,8 @@ async fn s93_xmpp_consent_edits_and_a_server_that_comes_back() {
 fn decoded(letter: &str) -> String {
     let mut out = letter.to_owned();
     for part in letter.split("Content-Transfer-Encoding: base64").skip(1) {
-        let text: String = part.lines().skip(1).take_while(|it| !it.starts_with("--")).collect();
+        let body = part.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+        let text: String = body.lines().take_while(|it| !it.starts_with("--")).collect();
         let bytes = base64::engine::general_purpose::STANDARD.decode(text.trim());
         out.push_str(&String::from_utf8_lossy(&bytes.unwrap_or_default()));
     }

@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
 use crate::telegram::{BotApi, TOKEN, config, echo};
-use crate::world::{Config, World};
+use crate::world::{Config, World, holds};
 
 /// Passes connections on and cuts all of them at a word.
 struct Cutter {
@@ -139,4 +139,49 @@ async fn updates_that_make_no_sense_disturb_nobody() {
     assert!(text.contains("שלום") && !text.contains('\u{202e}'), "t16: {text:?}");
     let status = world.gateway.status().await.unwrap();
     assert!(matches!(account(&status).state, AccountState::Connected), "{status:?}");
+}
+
+#[tokio::test]
+async fn a_person_lets_an_account_rest_and_go_on_and_one_that_gave_up_is_tried_again() {
+    let api = BotApi::new().await;
+    let mut with = config(&api.url);
+    with.variables.push(("LOOPBACK_ALLOWED_USERS", "una".to_owned()));
+    let folder = tempfile::tempdir().unwrap();
+    let at = |config| World::at(folder.path(), Arc::default(), echo(), config);
+    let world = at(with).await;
+    let state = |world: &World| {
+        let accounts = world.gateway.accounts();
+        accounts.iter().find(|it| it.def.name == "telegram").unwrap().state().0
+    };
+    holds("a connection", async || state(&world) == AccountState::Connected).await;
+    world.una("1", "/platform pause telegram").await;
+    holds("a rest", async || state(&world) == AccountState::Paused).await;
+    api.message(1, 7, "are you there?");
+    // It rests after a restart, too.
+    drop(world);
+    crate::world::forget_owner(folder.path());
+    let mut with = config(&api.url);
+    with.variables.push(("LOOPBACK_ALLOWED_USERS", "una".to_owned()));
+    let world = at(with).await;
+    holds("a rest", async || state(&world) == AccountState::Paused).await;
+    assert!(api.sent().is_empty(), "nobody reads");
+    world.una("2", "/platform resume telegram").await;
+    api.until("an answer to what waited", |sent| sent.len() == 1).await;
+    world.una("3", "/platform resume nothing").await;
+    world
+        .until("a list", |sent| sent.iter().any(|it| it.text.contains("no account `nothing`")))
+        .await;
+    // An account that gave up is tried again when a person says so.
+    let mut wrong = config(&api.url);
+    wrong.variables[0].1 = "4242:wrong".to_owned();
+    wrong.variables.push(("LOOPBACK_ALLOWED_USERS", "una".to_owned()));
+    let world = World::with(echo(), wrong).await;
+    holds("the end", async || matches!(state(&world), AccountState::Fatal(_))).await;
+    let since = |world: &World| {
+        let accounts = world.gateway.accounts();
+        accounts.iter().find(|it| it.def.name == "telegram").unwrap().state().2
+    };
+    let before = since(&world);
+    world.una("1", "/platform resume telegram").await;
+    holds("another try", async || since(&world) > before).await;
 }

@@ -11,7 +11,7 @@ use petasos_store::{
     Lane, MAIN_PROFILE, NewDelivery, OutboxStore as _, Receipt,
 };
 
-use crate::world::{Config, World};
+use crate::world::{Config, World, holds};
 
 fn echo() -> Scripted {
     Scripted::default().otherwise(|prompt, _| {
@@ -92,11 +92,36 @@ async fn s30_what_cannot_be_stored_is_not_acknowledged_and_comes_again() {
     };
     let told = tokio::time::timeout(Duration::from_mins(1), told).await;
     assert!(told.is_ok(), "{:?}", world.gateway.status().await.unwrap().accounts);
+    assert!(world.gateway.status().await.unwrap().is_degraded(), "it needs a person");
     refuse(&world, false);
     assert!(world.server.give(lost).await, "the platform gives it again");
     assert_eq!(world.texts("c-una", 2).await[1], "heard: meanwhile");
     let status = world.gateway.status().await.unwrap();
     assert!(status.accounts.iter().all(|it| it.notice.is_none()), "{:?}", status.accounts);
+}
+
+#[tokio::test]
+async fn s30_a_disk_that_is_nearly_full_stops_the_reading_and_nothing_else() {
+    let world = World::new(echo()).await;
+    world.una("1", "before").await;
+    world.texts("c-una", 1).await;
+    *world.around.free.lock() = Some(100_000_000);
+    let given = world.server.give(Arrival::text("c-una", "una", "2", "meanwhile"));
+    let told = holds("a word in the status", async || {
+        let status = world.gateway.status().await.unwrap();
+        status.unstored.as_deref().is_some_and(|why| why.contains("free on the disk"))
+            && status.is_degraded()
+    });
+    let rests = async {
+        told.await;
+        assert_eq!(world.model.asked().len(), 1, "nothing more was read");
+        *world.around.free.lock() = Some(10_000_000_000);
+    };
+    let (taken, ()) = tokio::join!(given, rests);
+    assert!(taken, "it is acknowledged once there is room, without a restart");
+    assert_eq!(world.texts("c-una", 2).await[1], "heard: meanwhile");
+    let status = world.gateway.status().await.unwrap();
+    assert!(status.unstored.is_none() && !status.is_degraded(), "{status:?}");
 }
 
 #[tokio::test]

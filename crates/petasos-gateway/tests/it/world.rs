@@ -59,6 +59,8 @@ pub(crate) struct Around {
     settings: Arc<Settings>,
     limits: SessionLimits,
     stopped: Mutex<Option<String>>,
+    /// How much is free on the disk, as far as the gateway is told.
+    pub(crate) free: Mutex<Option<u64>>,
     places: Mutex<BTreeMap<String, Arc<Address>>>,
 }
 
@@ -138,6 +140,10 @@ impl GatewayHost for Around {
 
     fn stopped(&self) -> Option<String> {
         self.stopped.lock().clone()
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        *self.free.lock()
     }
 
     fn stop_all(&self, by: &str) -> Result<(), String> {
@@ -253,6 +259,7 @@ impl World {
             settings: Arc::clone(&settings),
             limits: config.limits,
             stopped: Mutex::default(),
+            free: Mutex::default(),
             places: Mutex::default(),
         });
         let sessions = Sessions::new(SessionParts {
