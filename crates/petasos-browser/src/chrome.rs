@@ -211,10 +211,12 @@ fn flags(
         "--disable-renderer-backgrounding",
         "--disable-background-timer-throttling",
         "--disable-backgrounding-occluded-windows",
-        "--disable-features=Translate,MediaRouter,OptimizationHints,AcceptCHFrame,DialMediaRouteProvider,AutofillServerCommunication,CertificateTransparencyComponentUpdater,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable",
+        "--disable-features=Translate,MediaRouter,OptimizationHints,AcceptCHFrame,DialMediaRouteProvider,AutofillServerCommunication,CertificateTransparencyComponentUpdater,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,PreconnectToSearch",
         "--dns-prefetch-disable",
         "--force-color-profile=srgb",
+        // Its name changed; a browser that does not know one of them passes over it.
         "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+        "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
         "--metrics-recording-only",
         "--mute-audio",
         "--no-pings",

@@ -172,7 +172,13 @@ fn failed(session: &Session, url: &Url, word: &str) -> Result<Option<Settled>, B
             return Ok(None);
         }
     }
-    if let Some(refused) = session.proxy.refused().pop() {
+    // Only a connection that the proxy did not make is its doing; it may also have refused the
+    // browser's own business, which says nothing of this page.
+    let refused = session.proxy.refused();
+    let own = refused.iter().rev().find(|refused| url.host_str() == Some(&*refused.host));
+    let refused =
+        own.or(refused.last()).filter(|_| word.contains("TUNNEL") || word.contains("PROXY"));
+    if let Some(refused) = refused.cloned() {
         let kind = if refused.is_address { "blocked_address" } else { "upstream" };
         let error = BrowserError::new(kind, refused.why);
         let hint = "navigate there explicitly if you mean it";

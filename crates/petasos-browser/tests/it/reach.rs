@@ -1,9 +1,11 @@
 //! Where a page may reach: the address rule from inside the page.
 
+use std::collections::{BTreeSet, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use parking_lot::Mutex;
 use petasos_browser::{Browsers, RawAsk};
 use petasos_contract::BoxFuture;
 use petasos_net::{Lookup, SiteRules};
@@ -173,5 +175,82 @@ async fn e16_no_address_of_the_table_is_reached_from_inside_a_page() {
         assert_eq!(outcome, "refused", "{url}");
     }
     assert_eq!(listener.hits.load(Ordering::SeqCst), 0, "{:?}", listener.lines.lock());
+    kit.end().await;
+}
+
+/// Knows no name, and keeps those that were asked for.
+#[derive(Debug, Default)]
+struct Asked(Mutex<BTreeSet<String>>);
+
+impl Lookup for Asked {
+    fn look_up<'a>(&'a self, name: &'a str) -> BoxFuture<'a, std::io::Result<Vec<IpAddr>>> {
+        self.0.lock().insert(name.to_owned());
+        Box::pin(std::future::ready(Err(std::io::Error::other("no such name"))))
+    }
+}
+
+/// Where the sockets of a process lead, as the kernel's tables write it (address and port in
+/// hexadecimal), but for those that lead nowhere.
+fn peers(pid: u32) -> Vec<String> {
+    let mut inodes = HashSet::new();
+    for entry in std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten() {
+        let link = std::fs::read_link(entry.path()).unwrap_or_default();
+        let link = link.to_string_lossy().into_owned();
+        if let Some(inode) = link.strip_prefix("socket:[") {
+            inodes.insert(inode.trim_end_matches(']').to_owned());
+        }
+    }
+    let mut found = Vec::new();
+    for table in ["tcp", "tcp6", "udp", "udp6"] {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default();
+        for line in text.lines().skip(1) {
+            let columns: Vec<&str> = line.split_whitespace().collect();
+            let [_, _, peer, _, _, _, _, _, _, inode, ..] = columns.as_slice() else { continue };
+            let leads_nowhere = peer.trim_start_matches('0').starts_with(':');
+            if inodes.contains(*inode) && !leads_nowhere {
+                found.push(format!("{table} {peer}"));
+            }
+        }
+    }
+    found
+}
+
+// Acceptance 80: no name is asked for that a page did not ask for, and no socket of the browser
+// leads anywhere but to our proxies on this machine.
+#[tokio::test]
+async fn e80_the_browser_itself_calls_nobody() {
+    let Some(kit) = Kit::start("e80_calls_nobody").await else { return };
+    let asked = Arc::new(Asked::default());
+    let names: Arc<dyn Lookup> = asked.clone();
+    let browsers =
+        Browsers::with_rules(Some(Helpers::new()), SiteRules::default().with_names(names));
+    kit.server.page(
+        "/around",
+        "HTTP/1.1 302 Found\r\nLocation: /around\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+    );
+    kit.server.page("/fetches", "<form><input type=search><input type=password></form><script>fetch('/hang');fetch('https://wanted.test/x').catch(()=>document.title='asked')</script>");
+    let base = format!("http://127.0.0.1:{}", kit.server.port);
+    let mut strangers = BTreeSet::new();
+    let mut looked = 0;
+    for round in 0..4 {
+        for path in ["/fetches", "/around", "/missing", "/fetches?again"] {
+            let opened = browsers.navigate(&kit.cx, &format!("{base}{path}"), true).await;
+            assert!(opened.is_ok() || path == "/around", "{round} {path}: {opened:?}");
+            for pid in browsers.usage().await.pids {
+                let peers = peers(pid);
+                looked += peers.len();
+                strangers.extend(peers.into_iter().filter(|peer| {
+                    !peer.contains(" 0100007F:") && !peer.contains("0000FFFF00000100007F:")
+                }));
+            }
+        }
+        let error = browsers.navigate(&kit.cx, "https://nowhere.test/", true).await.unwrap_err();
+        assert!(error.message.contains("nowhere.test"), "{error}");
+    }
+    assert_eq!(strangers, BTreeSet::new());
+    assert!(looked > 0, "the connections to the proxy were not seen");
+    let wanted = ["nowhere.test", "wanted.test"].map(str::to_owned);
+    assert_eq!(*asked.0.lock(), BTreeSet::from(wanted));
+    browsers.shut_down().await;
     kit.end().await;
 }
