@@ -8,12 +8,15 @@ use std::sync::Arc;
 use petasos_store::{Amend, Seq, Slice};
 
 use crate::agent::{Agent, TurnError};
+use crate::lease::Held;
 use crate::todo::TodoList;
 
 impl Agent {
     /// Hides this row and everything behind it; the log keeps them.
     pub async fn rewind(&mut self, from: Seq) -> Result<(), TurnError> {
         let store = Arc::clone(&self.engine.store);
+        // Whoever reads the conversation in at this moment is waited for, not an obstacle.
+        let _held = Held::take(&store, self.session(), "an undo").await?;
         store.amend(self.session(), Amend::Rewind(from)).await?;
         self.transcript.catch_up().await?;
         let mut list = TodoList::default();

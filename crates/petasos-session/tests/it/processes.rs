@@ -130,8 +130,9 @@ async fn what_is_taken_back_in_one_window_is_gone_in_the_other() {
     let two = World::over(folder.path(), Scripted::new([Act::say("again")]));
     let here = one.begun().await;
     let (there, mut watched) = joined(&two, &here).await;
-    here.command("/undo now").await.unwrap();
-    let gone = |event: &SessionEvent| matches!(event, SessionEvent::Page(page) if page.text().contains("taken back elsewhere"));
+    let undone = here.command("/undo now").await.unwrap();
+    assert!(format!("{undone:?}").contains("Removed the last exchange"), "{undone:?}");
+    let gone = |event: &SessionEvent| matches!(event, SessionEvent::Page(page) if page.text().contains("removed elsewhere"));
     watched.until("that it was taken back", gone).await;
     assert!(there.recent(10).await.unwrap().is_empty());
     there.submit("anew".into(), WhenBusy::Queue).await.unwrap();
