@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use petasos_contract::{CallContext, Settings};
-use petasos_net::{Method, Net, NetOptions, Reach, Request, Url, checked_url};
+use petasos_net::{Method, Net, NetError, NetOptions, Reach, Request, Url, checked_url};
 
 use crate::fault::MediaError;
 
@@ -121,7 +121,14 @@ async fn once(
 ) -> Result<Vec<u8>, MediaError> {
     let mut request = Request::new(Method::GET, url.clone()).first_byte(whole);
     request.reach = reach;
-    let reply = net.send(request.header("accept", "image/*, video/*, */*;q=0.5")?).await?;
+    let reply = net.send(request.header("accept", "image/*, video/*, */*;q=0.5")?).await;
+    let reply = reply.map_err(|error| match error {
+        // Asked again, it leads to the same place.
+        NetError::BadRedirect { .. } | NetError::TooManyRedirects { .. } => {
+            MediaError::new("bad_argument", error.to_string())
+        }
+        error => error.into(),
+    })?;
     let host = url.host_str().unwrap_or_default();
     match reply.status {
         200..300 => Ok(reply.bytes(most, whole).await?.to_vec()),

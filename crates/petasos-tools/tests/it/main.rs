@@ -47,6 +47,9 @@ mod search_files;
 #[cfg(test)]
 mod send_message;
 #[cfg(test)]
+mod silent;
+mod sources;
+#[cfg(test)]
 mod spotify;
 #[cfg(test)]
 mod suite;

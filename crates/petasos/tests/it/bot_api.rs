@@ -26,6 +26,8 @@ struct State {
 }
 
 /// The double; it lives as long as the test program.
+    /// What was spoken into it, kept as `voice/a.oga`.
+    recording: Vec<u8>,
 pub(crate) struct BotApi {
     pub(crate) url: String,
     shared: Arc<(Mutex<State>, Condvar)>,
@@ -89,6 +91,23 @@ impl BotApi {
     /// The body of the first call of a method, once there is one.
     pub(crate) fn first(&self, wanted: &str) -> String {
         let late = Instant::now() + PATIENCE;
+    /// Somebody speaks.
+    pub(crate) fn voice(&self, id: i64, from: i64, recording: Vec<u8>) {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let voice = json!({ "file_id": "voice", "file_unique_id": "u-2", "duration": 2,
+            "mime_type": "audio/ogg", "file_size": recording.len() });
+        let message = json!({
+            "message_id": id, "date": since.expect("a clock").as_secs(), "voice": voice,
+            "from": { "id": from, "is_bot": false, "first_name": "Una" },
+            "chat": { "id": from, "type": "private" },
+        });
+        let (state, news) = &*self.shared;
+        let mut state = lock(state);
+        state.recording = recording;
+        state.updates.push(json!({ "update_id": id, "message": message }));
+        news.notify_all();
+    }
+
         let (state, news) = &*self.shared;
         let mut state = lock(state);
         loop {
@@ -197,6 +216,15 @@ fn answer((state, news): &(Mutex<State>, Condvar), method: &str, body: Value) ->
                 let left = until.saturating_duration_since(Instant::now());
                 if !state.updates.is_empty() || left.is_zero() {
                     return ok(json!(state.updates));
+        if method.starts_with("voice/") {
+            let voice = lock(&shared.0).recording.clone();
+            let head = format!(
+                "HTTP/1.1 200 X\r\ncontent-type: audio/ogg\r\ncontent-length: {}\r\n\r\n",
+                voice.len()
+            );
+            reader.get_mut().write_all(&[head.into_bytes(), voice].concat())?;
+            continue;
+        }
                 }
                 let waited = news.wait_timeout(state, left);
                 state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -227,3 +255,6 @@ fn answer((state, news): &(Mutex<State>, Condvar), method: &str, body: Value) ->
         }
     }
 }
+        "getFile" if body["file_id"] == "voice" => {
+            ok(json!({ "file_id": "voice", "file_path": "voice/a.oga" }))
+        }

@@ -146,6 +146,7 @@ fn serve(
         Say::Fail(status) => {
             let kind = match status {
                 401 => "authentication_error",
+                413 => "invalid_request_error",
                 429 => "rate_limit_error",
                 _ => "server_error",
             };

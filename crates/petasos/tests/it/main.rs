@@ -44,6 +44,7 @@ mod services;
 mod sessions;
 mod setup;
 mod skills;
+mod spoken;
 #[cfg(test)]
 mod terminal;
 mod tools;

@@ -12,11 +12,13 @@ use crate::{petasos, run};
 /// A picture of one dot, in base64.
 const DOT: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// A vendor that answers every request with one picture, and tells what it was asked.
+/// A vendor that answers every request with one picture, or one film where that is asked for, and
+/// tells what it was asked.
 pub(crate) fn painter() -> (String, std::sync::mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let (told, asked) = std::sync::mpsc::channel();
+    let own = url.clone();
     std::thread::spawn(move || {
         for socket in listener.incoming().flatten() {
             let mut reader = BufReader::new(socket);
@@ -34,7 +36,20 @@ pub(crate) fn painter() -> (String, std::sync::mpsc::Receiver<String>) {
             let mut body = vec![0; length];
             reader.read_exact(&mut body).unwrap_or_default();
             told.send(format!("{head}\n{}", String::from_utf8_lossy(&body))).unwrap_or_default();
-            let answer = json!({ "created": 1, "data": [{ "b64_json": DOT }] }).to_string();
+            let film = b"\0\0\0\x18ftypisom\0\0\0\0isommp42";
+            let answer = match head.lines().next().unwrap_or_default() {
+                line if line.contains("/files/") => {
+                    let told = "HTTP/1.1 200 OK\r\ncontent-type: video/mp4\r\ncontent-length: 24\r\n\
+                        connection: close\r\n\r\n";
+                    let bytes = [told.as_bytes(), film].concat();
+                    reader.into_inner().write_all(&bytes).unwrap_or_default();
+                    continue;
+                }
+                line if line.contains("/Wan-AI/") => {
+                    json!({ "video_url": format!("{own}/files/a.mp4") }).to_string()
+                }
+                _ => json!({ "created": 1, "data": [{ "b64_json": DOT }] }).to_string(),
+            };
             let head = format!(
                 "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
                  connection: close\r\n\r\n{answer}",
