@@ -199,6 +199,19 @@ impl Stage {
         }
     }
 
+    /// What a file holds, once it has this text; what a job writes may come in two steps.
+    async fn holds(&self, path: &Path, text: &str) -> String {
+        self.until(path).await;
+        for _ in 0..1000 {
+            let found = std::fs::read_to_string(path).unwrap_or_default();
+            if found.contains(text) {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        std::fs::read_to_string(path).unwrap_or_default()
+    }
+
     /// Everything precious, by name.
     fn world(&self) -> BTreeMap<String, Option<Vec<u8>>> {
         let mut world: BTreeMap<String, Option<Vec<u8>>> = PRECIOUS
@@ -266,8 +279,7 @@ async fn works(story: Story) -> Option<String> {
         let place = stage.place(path);
         match verb.as_str() {
             "want" => {
-                stage.until(&place).await;
-                let found = std::fs::read_to_string(&place).unwrap_or_default();
+                let found = stage.holds(&place, text).await;
                 if !place.exists() || !found.contains(text) {
                     wrong.push(format!("  `{path}` is {found:?} and not {text:?}"));
                 }
