@@ -100,7 +100,8 @@ impl Asking {
         let mut content: Vec<ToolCallContent> = proposed.iter().map(FileDiff::content).collect();
         content.push(plain(&self.said(request)));
         let fields = fields.status(ToolCallStatus::Pending).title(title(request)).content(content);
-        let options = options(request.widest, request);
+        let widest = if self.ruled.is_guarded(call) { Scope::Once } else { request.widest };
+        let options = options(widest, request);
         let asked = RequestPermissionRequest::new(
             self.wire.clone(),
             ToolCallUpdate::new(wire, fields),

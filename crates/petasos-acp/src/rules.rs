@@ -77,6 +77,8 @@ struct Ruled {
 struct Watched {
     /// What a denial for the session would cover.
     keys: Vec<String>,
+    /// Whether it changes a protected file: consent is for once.
+    is_guarded: bool,
     before: Vec<(PathBuf, Option<String>)>,
     proposed: Vec<FileDiff>,
     record: CallRecord,
@@ -128,6 +130,11 @@ impl RuledSession {
         proposed(tool, arguments, &before)
     }
 
+    /// Whether nobody may agree to a call for longer than once: protected files always ask.
+    pub(crate) fn is_guarded(&self, call: &CallId) -> bool {
+        self.watched(call).is_some_and(|watched| watched.is_guarded)
+    }
+
     /// The same call is refused from now on.
     pub(crate) fn deny_always(&self, call: &CallId) {
         if let Some(watched) = self.watched(call) {
@@ -148,9 +155,11 @@ impl RuledSession {
         state.calls.push_back((call.clone(), watched));
     }
 
-    fn is_denied(&self, keys: &[String]) -> bool {
+    /// Whether a deed was denied for the session: itself, or the change of a file that it changes.
+    fn is_denied(&self, deed: &Deed) -> bool {
         let state = self.state.lock();
-        keys.iter().any(|key| state.denied.contains(key))
+        let touched = deed.touched.iter().map(|path| file_key(path));
+        deed.keys.iter().cloned().chain(touched).any(|key| state.denied.contains(&key))
     }
 
     /// Whether a file is inside the workspace.
@@ -212,21 +221,19 @@ impl EditorRules {
     /// Whether the editor of a session wants to be asked about what another agent would do for it.
     pub fn about(&self, writes: &[PathBuf], command: Option<&str>, cx: &CallContext) -> Directive {
         let Some(ruled) = self.of(cx) else { return Directive::Pass };
-        if let Some(command) = command {
-            let arguments = Map::from_iter([("command".to_owned(), Value::from(command))]);
-            if ruled.is_denied(&keys("terminal", &arguments, &[])) {
-                return Directive::Block(DENIED.to_owned());
-            }
-            return ran(ruled.mode(), "terminal", &arguments, (&cx.workspace, cx));
+        let (tool, arguments) = match command {
+            Some(command) => ("terminal", Map::from_iter([("command".into(), command.into())])),
+            None => ("write_file", Map::new()),
+        };
+        let writes = writes.iter().map(|path| cx.workspace.join(path)).collect();
+        let deed = match command {
+            Some(_) => Deed::ran(tool, &arguments, (&cx.workspace, cx)),
+            None => Deed::edit(writes),
+        };
+        match command {
+            None if deed.touched.is_empty() => Directive::Pass,
+            _ => ruled.about(tool, &arguments, &deed),
         }
-        if writes.is_empty() {
-            return Directive::Pass;
-        }
-        let writes: Vec<PathBuf> = writes.iter().map(|path| cx.workspace.join(path)).collect();
-        if ruled.is_denied(&keys("write_file", &Map::new(), &writes)) {
-            return Directive::Block(DENIED.to_owned());
-        }
-        edit(ruled.mode(), &ruled, &writes)
     }
 
     fn base(&self, cx: &CallContext) -> PathBuf {
@@ -237,27 +244,19 @@ impl EditorRules {
     async fn before(&self, about: &ToolMoment<'_>) -> Directive {
         let Some(ruled) = self.of(about.cx) else { return Directive::Pass };
         let (tool, arguments) = (about.tool.as_str(), about.args.object());
-        let edits = matches!(tool, "write_file" | "patch");
         let (base, home) = (self.base(about.cx), about.cx.settings.user_home());
-        let paths = match edits {
-            true => shown::paths(tool, arguments, &base, Some(home)),
-            false => Vec::new(),
+        let deed = match is_edit(tool) {
+            true => Deed::edit(shown::paths(tool, arguments, &base, Some(home))),
+            false => Deed::ran(tool, arguments, (&base, about.cx)),
         };
-        let keys = keys(tool, arguments, &paths);
-        let mut watched = Watched { keys: keys.clone(), ..Watched::default() };
-        for path in &paths {
+        let mut watched = Watched { is_guarded: deed.guarded.is_some(), ..Watched::default() };
+        watched.keys.clone_from(&deed.keys);
+        for path in deed.touched.iter().filter(|_| is_edit(tool)) {
             watched.before.push((path.clone(), ruled.text(path).await));
         }
         watched.proposed = proposed(tool, arguments, &watched.before);
         ruled.watch(&about.cx.call, watched);
-        if ruled.is_denied(&keys) {
-            return Directive::Block(DENIED.to_owned());
-        }
-        let mode = ruled.mode();
-        if edits {
-            return edit(mode, &ruled, &paths);
-        }
-        ran(mode, tool, arguments, (&base, about.cx))
+        ruled.about(tool, arguments, &deed)
     }
 
     async fn after(&self, about: &ToolMoment<'_>, finished: &Finished<'_>) {
@@ -282,13 +281,72 @@ impl EditorRules {
     }
 }
 
-/// Whether an edit is asked about: by what its paths are called, and by where they lead.
-fn edit(mode: Mode, ruled: &RuledSession, paths: &[PathBuf]) -> Directive {
-    let real: Vec<PathBuf> = paths.iter().map(|path| places::real(path)).collect();
-    let protected = paths.iter().chain(&real).find(|path| places::is_protected(path));
+/// What is judged before it happens.
+#[derive(Debug, Default)]
+struct Deed {
+    /// What a denial for the session would cover: each file, the command, or the very call.
+    keys: Vec<String>,
+    /// The files that it changes, as far as it says.
+    touched: Vec<PathBuf>,
+    /// The first of them that is always asked about, by what it is called or by where that leads.
+    guarded: Option<PathBuf>,
+}
+
+impl Deed {
+    fn edit(paths: Vec<PathBuf>) -> Self {
+        let keys = paths.iter().map(|path| file_key(path)).collect();
+        Self { keys, guarded: guarded(&paths), touched: paths }
+    }
+
+    fn ran(tool: &str, arguments: &Map<String, Value>, (base, cx): (&Path, &CallContext)) -> Self {
+        let command = arguments.get("command").and_then(Value::as_str);
+        let key = match (tool, command) {
+            ("terminal", Some(command)) => format!("run {command}"),
+            _ => format!("{tool} {}", Value::Object(arguments.clone())),
+        };
+        let touched = reach::changed(tool, arguments, base, cx);
+        Self { keys: vec![key], guarded: guarded(&touched), touched }
+    }
+}
+
+fn guarded(paths: &[PathBuf]) -> Option<PathBuf> {
+    let named = paths.iter().flat_map(|path| [path.clone(), places::real(path)]);
+    named.into_iter().find(|path| places::is_protected(path))
+}
+
+fn file_key(path: &Path) -> String {
+    format!("edit {}", places::real(path).display())
+}
+
+fn is_edit(tool: &str) -> bool {
+    matches!(tool, "write_file" | "patch")
+}
+
+impl RuledSession {
+    /// Whether a deed is asked about.
+    fn about(&self, tool: &str, arguments: &Map<String, Value>, deed: &Deed) -> Directive {
+        if self.is_denied(deed) {
+            return Directive::Block(DENIED.to_owned());
+        }
+        if is_edit(tool) {
+            return edit(self.mode(), self, deed);
+        }
+        match (run(self.mode(), tool, arguments), &deed.guarded) {
+            (Directive::Pass, Some(path)) => Directive::AskHuman {
+                message: format!("it changes `{}`, which is a protected file", path.display()),
+                rule_key: Some(file_key(path)),
+            },
+            (asked, _) => asked,
+        }
+    }
+}
+
+/// Whether an edit is asked about.
+fn edit(mode: Mode, ruled: &RuledSession, deed: &Deed) -> Directive {
+    let real: Vec<PathBuf> = deed.touched.iter().map(|path| places::real(path)).collect();
     let inside = |path: &PathBuf| ruled.is_own(path) || path.starts_with(TEMPORARY);
     let outside = real.is_empty() || !real.iter().all(inside);
-    let why = match (mode, protected) {
+    let why = match (mode, &deed.guarded) {
         (Mode::Plan, _) => return Directive::Block(PLANNING.to_owned()),
         (_, Some(path)) => format!("`{}` is a protected file", path.display()),
         (Mode::Ask, None) => "every edit is asked about in this mode".to_owned(),
@@ -301,28 +359,6 @@ fn edit(mode: Mode, ruled: &RuledSession, paths: &[PathBuf]) -> Directive {
 
 const DENIED: &str = "The user has denied this for the whole session. Do not try it again or reach the same effect another way.";
 const PLANNING: &str = "Plan mode: nothing is written or run. Say what you would do, or ask the user to leave plan mode.";
-
-/// Whether something that is no edit is asked about: by the mode, or because of what it changes.
-fn ran(
-    mode: Mode,
-    tool: &str,
-    arguments: &Map<String, Value>,
-    (base, cx): (&Path, &CallContext),
-) -> Directive {
-    let asked = run(mode, tool, arguments);
-    if !matches!(asked, Directive::Pass) || !matches!(tool, "terminal" | "execute_code") {
-        return asked;
-    }
-    let changed = reach::changed(tool, arguments, base, cx);
-    let named = changed.iter().flat_map(|path| [path.clone(), places::real(path)]);
-    match named.into_iter().find(|path| places::is_protected(path)) {
-        Some(path) => Directive::AskHuman {
-            message: format!("it changes `{}`, which is a protected file", path.display()),
-            rule_key: Some(format!("edit {}", places::real(&path).display())),
-        },
-        None => asked,
-    }
-}
 
 /// Whether the mode asks about something that is no edit.
 fn run(mode: Mode, tool: &str, arguments: &Map<String, Value>) -> Directive {
@@ -344,20 +380,6 @@ fn run(mode: Mode, tool: &str, arguments: &Map<String, Value>) -> Directive {
         },
         Mode::AcceptEdits | Mode::DontAsk => Directive::Pass,
     }
-}
-
-/// What a denial for the session covers: each file, wherever links lead, the command, or the very
-/// call.
-fn keys(tool: &str, arguments: &Map<String, Value>, paths: &[PathBuf]) -> Vec<String> {
-    if !paths.is_empty() {
-        let key = |path: &PathBuf| format!("edit {}", places::real(path).display());
-        return paths.iter().map(key).collect();
-    }
-    let command = arguments.get("command").and_then(Value::as_str);
-    vec![match (tool, command) {
-        ("terminal", Some(command)) => format!("run {command}"),
-        _ => format!("{tool} {}", Value::Object(arguments.clone())),
-    }]
 }
 
 /// What an edit would do, as far as its arguments and the present texts tell.
@@ -487,7 +509,8 @@ mod tests {
             ("/w/env.rs", ["ask", "pass", "pass", "block"]),
         ] {
             let modes = [Mode::Ask, Mode::AcceptEdits, Mode::DontAsk, Mode::Plan];
-            let found = modes.map(|mode| asked(&edit(mode, &ruled, &[path.into()])));
+            let found =
+                modes.map(|mode| asked(&edit(mode, &ruled, &Deed::edit(vec![path.into()]))));
             assert_eq!(found, answers, "{path}");
         }
     }

@@ -1,5 +1,6 @@
 //! The methods of sessions: begin, load, go on, copy, list, leave, choose.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -355,9 +356,12 @@ fn info(stored: &StoredSession) -> SessionInfo {
     info.title(stored.title.clone()).updated_at(crate::time::rfc3339(stored.updated_ms))
 }
 
-/// The client's servers as entries of the configuration; a name that comes twice gets a number.
+/// The client's servers as entries of the configuration. A name that comes twice gets a number, also
+/// where only signs differ that the names of tools do not have.
 fn entries(servers: Vec<McpServer>) -> Map<String, Value> {
     let mut entries = Map::new();
+    let mut taken = HashSet::new();
+    let plain = |name: &str| name.replace(|sign: char| !sign.is_ascii_alphanumeric(), "_");
     for server in servers {
         let headers = |headers: &[agent_client_protocol_schema::v1::HttpHeader]| {
             let pairs = headers.iter().map(|it| (it.name.clone(), Value::from(it.value.clone())));
@@ -382,7 +386,7 @@ fn entries(servers: Vec<McpServer>) -> Map<String, Value> {
         };
         let mut unique = name.clone();
         let mut number = 2;
-        while entries.contains_key(&unique) {
+        while !taken.insert(plain(&unique)) {
             unique = format!("{name}_{number}");
             number += 1;
         }

@@ -137,10 +137,11 @@ Set up a provider first (`petasos setup`); without one the editor is told to aut
 | Plan (`plan`) | nothing is written | nothing is run but what only reads |
 
 `.env` files, keys, and what is below `.git`, `.ssh` and the agent's own folder are asked about in every
-mode, whatever name or link leads there, also where a command or a script would change them. The
-approval policy of the program holds besides: a mode adds questions and takes none away. A question
+mode, each time, whatever name or link leads there, also where a command or a script would change them.
+The approval policy of the program holds besides: a mode adds questions and takes none away. A question
 that nobody answers expires after `approvals.gateway_timeout` seconds, and nothing runs. *Deny for this
-session* refuses the same file, by any of its names, or the very command without another question.
+session* refuses the same file, by any of its names and by any command that would change it, or the very
+command, without another question.
 
 ## What else
 

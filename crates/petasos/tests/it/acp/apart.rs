@@ -153,3 +153,26 @@ fn s141_servers_of_a_client_end_with_the_session() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
 }
+
+/// Servers whose names look alike to a model are told apart.
+#[test]
+fn s141_servers_whose_names_look_alike_do_not_meet() {
+    let call = |name| Say::Calls(vec![(name, json!({}))]);
+    let model = Loopback::saying(vec![
+        call("mcp__my_hub__hello"),
+        call("mcp__my_hub_2__hello"),
+        Say::Text("both"),
+    ]);
+    let home = home(&model);
+    home.write("server.py", SERVER);
+    let script = home.user().join("server.py");
+    let server = |name: &str, who: &str| json!({ "name": name, "command": "/usr/bin/python3", "args": [script, who], "env": [] });
+    let servers = json!([server("my.hub", "the first"), server("my-hub", "the second")]);
+    let mut editor = Editor::greeted(&home, &json!({}));
+    let new = editor.ask("session/new", json!({ "cwd": home.workspace(), "mcpServers": servers }));
+    let session = new["sessionId"].as_str().expect("a name").to_owned();
+    assert_eq!(editor.turn(&session, "call both"), "end_turn");
+    let asked = model.asked();
+    let told = asked.last().expect("a request")["messages"].to_string();
+    assert!(told.contains("I am the first") && told.contains("I am the second"), "{told:.3000}");
+}

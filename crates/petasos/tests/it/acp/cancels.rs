@@ -169,3 +169,46 @@ fn a_session_is_left_in_the_middle_of_a_turn() {
         assert!(editor.calls().values().all(|state| state == "failed"), "{:?}", editor.calls());
     }
 }
+
+/// An editor that does not answer is no reason to wait: whatever is asked of it, a turn is cancelled
+/// at once, and the next one runs.
+#[test]
+fn a_mute_editor_does_not_hold_up_a_cancellation() {
+    let files: String =
+        (0..20).map(|number| format!("*** Add File: f{number}.txt\n+x\n")).collect();
+    let patch = format!("*** Begin Patch\n{files}*** End Patch");
+    let edit = Say::Calls(vec![("patch", json!({ "mode": "patch", "patch": patch }))]);
+    let read = Say::Calls(vec![("read_file", json!({ "path": "note.txt" }))]);
+    let model = Loopback::saying(vec![
+        edit.clone(),
+        read,
+        edit,
+        terminal("echo run"),
+        terminal("echo run"),
+        Say::Text("after"),
+    ]);
+    let home = home(&model);
+    let own = "approvals:\n  mode: manual\nacp:\n  use_client_terminal: true\n";
+    home.write(".petasos/config.yaml", format!("{}{own}", model.config()));
+    home.write("work/note.txt", "words\n");
+    let fs = json!({ "fs": { "readTextFile": true, "writeTextFile": true }, "terminal": true });
+    let mut editor = Editor::greeted(&home, &fs);
+    let session = editor.session(&home.workspace());
+    editor.ask("session/set_mode", json!({ "sessionId": session, "modeId": "accept_edits" }));
+    let cancel = json!({ "sessionId": session });
+    for method in [
+        "fs/read_text_file",
+        "fs/read_text_file",
+        "fs/write_text_file",
+        "terminal/create",
+        "terminal/wait_for_exit",
+    ] {
+        editor.mute = vec![method];
+        editor.served.clear();
+        let id = editor.say(&session, "go");
+        editor.until(method, |editor| editor.served.iter().any(|it| it == method).then_some(()));
+        stopped(&mut editor, id, &cancel);
+    }
+    editor.mute.clear();
+    assert_eq!(editor.turn(&session, "still there?"), "end_turn");
+}

@@ -53,6 +53,8 @@ pub(crate) struct Editor {
     pub(crate) buffers: HashMap<String, String>,
     /// What the agent asked of the editor, by method.
     pub(crate) served: Vec<String>,
+    /// Methods that the editor never answers.
+    pub(crate) mute: Vec<&'static str>,
     /// Whether the editor refuses to write files.
     pub(crate) refuses_writes: bool,
     /// What is answered to a form.
@@ -110,6 +112,7 @@ impl Editor {
             asked: Vec::new(),
             buffers: HashMap::new(),
             served: Vec::new(),
+            mute: Vec::new(),
             refuses_writes: false,
             form: json!({ "action": "decline" }),
             terminals: Terminals::default(),
@@ -250,6 +253,9 @@ impl Editor {
     /// Answers what the agent asks.
     fn serve(&mut self, method: &str, id: &Value, params: &Value) {
         self.served.push(method.to_owned());
+        if self.mute.contains(&method) {
+            return;
+        }
         let answer = match method {
             "terminal/wait_for_exit" => return self.terminals.wait(id.clone(), params),
             method if method.starts_with("terminal/") => self.terminals.serve(method, params),

@@ -212,3 +212,25 @@ fn every_edit_is_shown_first_where_the_user_wants_that() {
     assert!(result(&model).contains("nobody"), "{}", result(&model));
     assert_eq!(std::fs::read_to_string(&note).expect("a file"), "old\n");
 }
+
+/// What a reviewing model advises against can be allowed this once or not.
+#[test]
+fn after_a_reviewers_denial_there_are_two_answers() {
+    let mut edits = vec![terminal("rm -rf build"), Say::Text("so not")].into_iter();
+    let model = Loopback::answering(move |body| {
+        let reviews = body["messages"].to_string().contains("You review one action");
+        let next = || Say::Text("DENY");
+        if reviews { next() } else { edits.next().unwrap_or(Say::Text("done")) }
+    });
+    let home = home(&model);
+    home.write("work/build/keep", "");
+    home.write(".petasos/config.yaml", format!("{}approvals:\n  mode: smart\n", model.config()));
+    let mut editor = Editor::greeted(&home, &json!({}));
+    let session = editor.session(&home.workspace());
+    editor.permits = vec![Permit::Choose("deny")];
+    assert_eq!(editor.turn(&session, "remove it"), "end_turn");
+    let options = editor.asked[0]["options"].as_array().expect("a list").clone();
+    let ids: Vec<&str> = options.iter().filter_map(|it| it["optionId"].as_str()).collect();
+    assert_eq!(ids, ["allow_once", "deny"], "{}", editor.asked[0]);
+    assert!(home.workspace().join("build/keep").exists());
+}

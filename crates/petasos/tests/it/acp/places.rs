@@ -52,6 +52,9 @@ fn a_protected_file_is_asked_about_whatever_it_is_called() {
             let told = result(&model);
             let asked = editor.asked.len() > before || told.contains("cannot be shown");
             assert!(asked, "{name}, way {way}: {told}");
+            let last = editor.asked.last().expect("a question");
+            let offered = last["options"].to_string();
+            assert!(!offered.contains("allow_always"), "consent is for once: {offered}");
             assert_eq!(env_of(&home), "KEY=1\n", "{name}, way {way}");
         }
     }
@@ -160,6 +163,8 @@ fn a_denial_for_the_session_holds_for_every_name_of_the_file() {
         write("link.txt", "new\n"),
         write("~/work/note.txt", "new\n"),
         Say::Calls(vec![("patch", json!({ "mode": "patch", "patch": patch }))]),
+        terminal("echo new > note.txt"),
+        terminal("cp other.txt link.txt"),
     ];
     let count = ways.len();
     let model = Loopback::saying(ways.into_iter().flat_map(|it| [it, Say::Text("so")]).collect());
