@@ -121,6 +121,11 @@ impl GatewayHost for ChatProgram {
         halt::stop(self.host.settings().home(), by)
     }
 
+    fn free_bytes(&self) -> Option<u64> {
+        let disk = rustix::fs::statvfs(self.host.settings().home()).ok()?;
+        Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+
     fn redact(&self, text: &str) -> String {
         self.redactor.text(text).into_owned()
     }

@@ -85,8 +85,11 @@ pub(crate) fn reads_untrusted(
     Ok(untrusted)
 }
 
-/// Where the home keeps things of every conversation: what jobs printed, snapshots, notes, logs.
-const KEPT: [&str; 4] = ["jobs", "checkpoints", "memories", "logs"];
+/// Where the home keeps things of every conversation: jobs and what they printed, snapshots, notes,
+/// logs.
+const KEPT: [&str; 5] = ["jobs", "processes.json", "checkpoints", "memories", "logs"];
+/// Where files of people are, under names that nobody guesses: each may be read, the list may not.
+const CACHE: &str = "cache";
 /// How the names of the store begin.
 const STORE: &str = "petasos.db";
 
@@ -107,15 +110,29 @@ fn unkept(reads: impl Fn(&Path) -> bool, cx: &CallContext) -> Result<(), Refusal
 }
 
 fn is_kept(path: &Path, home: &Path) -> bool {
-    let first = path.strip_prefix(home).ok().and_then(|below| below.components().next());
-    first.is_some_and(|first| {
-        let name = first.as_os_str().to_string_lossy();
-        KEPT.contains(&name.as_ref()) || name.starts_with(STORE)
-    })
+    let Ok(below) = path.strip_prefix(home) else { return false };
+    let mut parts = below.components().map(|part| part.as_os_str().to_string_lossy());
+    let Some(name) = parts.next() else { return false };
+    // `cache/images` is a list, `cache/images/NAME` a file.
+    let is_list = name == CACHE && parts.count() < 2;
+    KEPT.contains(&name.as_ref()) || name.starts_with(STORE) || is_list
 }
 
 fn is_named(text: &str, home: &Path) -> bool {
-    KEPT.iter().chain([&STORE]).any(|name| text.contains(&home.join(name).display().to_string()))
+    let at = |name: &str| home.join(name).display().to_string();
+    KEPT.iter().chain([&STORE]).any(|name| text.contains(&at(name))) || lists(text, &at(CACHE))
+}
+
+/// Whether a command names a folder of people's files, and not only files in it.
+fn lists(text: &str, cache: &str) -> bool {
+    text.split(cache).skip(1).any(|rest| {
+        let end = |c: char| c.is_whitespace() || "\"';|&()<>".contains(c);
+        let rest = rest.split(end).next().unwrap_or_default();
+        let mut parts = rest.split('/').skip(1).filter(|part| !part.is_empty());
+        let file = parts.nth(1).unwrap_or_default();
+        let whole = !rest.starts_with('/') && !rest.is_empty();
+        !whole && (file.is_empty() || file.contains(['*', '?', '[', '{']))
+    })
 }
 
 #[cfg(test)]
@@ -132,6 +149,16 @@ mod tests {
         {
             assert!(!is_kept(Path::new(other), home), "{other}");
         }
+        for list in ["cache", "cache/documents", "processes.json"] {
+            assert!(is_kept(&home.join(list), home), "{list}");
+        }
+        for line in
+            ["ls /h/.petasos/cache", "ls /h/.petasos/cache/images/", "cat /h/.petasos/cache/*/*"]
+        {
+            assert!(is_named(line, home), "{line}");
+        }
+        assert!(!is_named("file '/h/.petasos/cache/images/0a1b.png'", home));
+        assert!(!is_named("ls /h/.petasos/cached", home));
         assert!(is_named("cat /h/.petasos/jobs/proc_1.log", home));
         assert!(!is_named("ls /h/.petasos/skills", home));
     }

@@ -21,13 +21,16 @@ struct State {
     called: Vec<(String, Value)>,
     /// Answers for the next calls of `sendMessage`.
     faults: VecDeque<(u16, Value)>,
+    /// When a message of the bot was to get other words, and how often that is still refused.
+    edits: Vec<Instant>,
+    refused_edits: usize,
     /// The token no longer counts.
     revoked: bool,
+    /// What was spoken into it, kept as `voice/a.oga`.
+    recording: Vec<u8>,
 }
 
 /// The double; it lives as long as the test program.
-    /// What was spoken into it, kept as `voice/a.oga`.
-    recording: Vec<u8>,
 pub(crate) struct BotApi {
     pub(crate) url: String,
     shared: Arc<(Mutex<State>, Condvar)>,
@@ -88,9 +91,6 @@ impl BotApi {
         news.notify_all();
     }
 
-    /// The body of the first call of a method, once there is one.
-    pub(crate) fn first(&self, wanted: &str) -> String {
-        let late = Instant::now() + PATIENCE;
     /// Somebody speaks.
     pub(crate) fn voice(&self, id: i64, from: i64, recording: Vec<u8>) {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -108,6 +108,9 @@ impl BotApi {
         news.notify_all();
     }
 
+    /// The body of the first call of a method, once there is one.
+    pub(crate) fn first(&self, wanted: &str) -> String {
+        let late = Instant::now() + PATIENCE;
         let (state, news) = &*self.shared;
         let mut state = lock(state);
         loop {
@@ -124,6 +127,33 @@ impl BotApi {
     pub(crate) fn refuse(&self, code: u16, why: &str) {
         let body = json!({ "ok": false, "error_code": code, "description": why });
         lock(&self.shared.0).faults.push_back((code, body));
+    }
+
+    /// The next edits are refused as too fast.
+    pub(crate) fn refuse_edits(&self, count: usize) {
+        lock(&self.shared.0).refused_edits = count;
+    }
+
+    /// When edits were asked for, so far.
+    pub(crate) fn edits(&self) -> Vec<Instant> {
+        lock(&self.shared.0).edits.clone()
+    }
+
+    /// Every call so far that was not a poll: method and body.
+    pub(crate) fn calls(&self) -> Vec<(String, Value)> {
+        lock(&self.shared.0).called.clone()
+    }
+
+    /// Waits until something holds of every call so far.
+    pub(crate) fn until(&self, what: &str, holds: impl Fn(&[(String, Value)]) -> bool) {
+        let late = Instant::now() + PATIENCE * 2;
+        let (state, news) = &*self.shared;
+        let mut state = lock(state);
+        while !holds(&state.called) {
+            assert!(Instant::now() < late, "not seen: {what}: {:#?}", state.called);
+            let waited = news.wait_timeout(state, Duration::from_millis(200));
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 
     /// What was sent, once so much was.
@@ -186,6 +216,15 @@ fn serve(socket: TcpStream, shared: &(Mutex<State>, Condvar)) -> std::io::Result
             reader.get_mut().write_all(&[head.as_bytes(), PICTURE].concat())?;
             continue;
         }
+        if method.starts_with("voice/") {
+            let voice = lock(&shared.0).recording.clone();
+            let head = format!(
+                "HTTP/1.1 200 X\r\ncontent-type: audio/ogg\r\ncontent-length: {}\r\n\r\n",
+                voice.len()
+            );
+            reader.get_mut().write_all(&[head.into_bytes(), voice].concat())?;
+            continue;
+        }
         // Files come as forms.
         let form = |_| Value::String(String::from_utf8_lossy(&body).into_owned());
         let body = serde_json::from_slice(&body).unwrap_or_else(form);
@@ -216,15 +255,6 @@ fn answer((state, news): &(Mutex<State>, Condvar), method: &str, body: Value) ->
                 let left = until.saturating_duration_since(Instant::now());
                 if !state.updates.is_empty() || left.is_zero() {
                     return ok(json!(state.updates));
-        if method.starts_with("voice/") {
-            let voice = lock(&shared.0).recording.clone();
-            let head = format!(
-                "HTTP/1.1 200 X\r\ncontent-type: audio/ogg\r\ncontent-length: {}\r\n\r\n",
-                voice.len()
-            );
-            reader.get_mut().write_all(&[head.into_bytes(), voice].concat())?;
-            continue;
-        }
                 }
                 let waited = news.wait_timeout(state, left);
                 state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -240,6 +270,9 @@ fn answer((state, news): &(Mutex<State>, Condvar), method: &str, body: Value) ->
             news.notify_all();
             ok(json!({ "message_id": id }))
         }
+        "getFile" if body["file_id"] == "voice" => {
+            ok(json!({ "file_id": "voice", "file_path": "voice/a.oga" }))
+        }
         "getFile" => ok(json!({ "file_id": "f-1", "file_path": "photos/a.png" })),
         "sendPhoto" | "sendVoice" | "sendAudio" | "sendVideo" | "sendDocument" => {
             let mut state = lock(state);
@@ -248,6 +281,23 @@ fn answer((state, news): &(Mutex<State>, Condvar), method: &str, body: Value) ->
             news.notify_all();
             ok(json!({ "message_id": id }))
         }
+        "editMessageText" => {
+            let mut state = lock(state);
+            state.edits.push(Instant::now());
+            if state.refused_edits > 0 {
+                state.refused_edits -= 1;
+                return (
+                    429,
+                    json!({
+                        "ok": false, "error_code": 429, "description": "Too Many Requests",
+                        "parameters": { "retry_after": 1 },
+                    }),
+                );
+            }
+            state.called.push((method.to_owned(), body));
+            news.notify_all();
+            ok(json!(true))
+        }
         "" => (401, json!({ "ok": false, "error_code": 401, "description": "Unauthorized" })),
         other => {
             lock(state).called.push((other.to_owned(), body));
@@ -255,6 +305,3 @@ fn answer((state, news): &(Mutex<State>, Condvar), method: &str, body: Value) ->
         }
     }
 }
-        "getFile" if body["file_id"] == "voice" => {
-            ok(json!({ "file_id": "voice", "file_path": "voice/a.oga" }))
-        }

@@ -1,6 +1,10 @@
 //! The gateway as a program, with people on Telegram's double: who reads what, how it starts, ends
 //! and comes back.
 
+mod grants;
+mod limits;
+mod upgrade;
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -28,16 +32,30 @@ fn gateway(home: &Home) -> Server {
 
 /// Settings with this model and this server; a question waits two seconds.
 fn configure(home: &Home, model: &Loopback, api: &BotApi) {
-    let more = "approvals:\n  gateway_timeout: 2\n";
+    let more = "approvals:\n  gateway_timeout: 2\n\
+                platforms:\n  telegram:\n    extra:\n      allow_admin_from: [\"7\"]\n";
     home.write(".petasos/config.yaml", format!("{}{}{more}", model.config(), api.config()));
 }
 
-/// The results of calls that a model was told, in order.
+/// The results of calls that a model was told, in order: those of the question that knows most of
+/// them, because a title or a look back at the turn is asked for beside it, whenever it may be.
 fn results(model: &Loopback) -> Vec<String> {
-    let asked = model.asked();
-    let last = asked.last().and_then(|body| body["messages"].as_array()).cloned();
-    let tools = last.unwrap_or_default().into_iter().filter(|it| it["role"] == "tool");
-    tools.map(|it| it["content"].to_string()).collect()
+    let told = |body: &Value| -> Vec<String> {
+        let messages = body["messages"].as_array().cloned().unwrap_or_default();
+        let tools = messages.into_iter().filter(|it| it["role"] == "tool");
+        tools.map(|it| it["content"].to_string()).collect()
+    };
+    model.asked().iter().map(told).max_by_key(Vec::len).unwrap_or_default()
+}
+
+/// A model that follows its script in the conversation, and gives a title to whoever wants one.
+fn told_in_order(script: Vec<Say>) -> Loopback {
+    let mut script = script.into_iter();
+    Loopback::answering(move |body| {
+        let conversation = body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
+        let next = if conversation { script.next() } else { None };
+        next.unwrap_or(Say::Text("a title"))
+    })
 }
 
 /// Files below a folder that hold these bytes.
@@ -62,7 +80,12 @@ fn nobody_reads_another_chat() {
     const WORD: &str = "heliotrope";
     let api = BotApi::new();
     let remember = json!({ "action": "add", "target": "user", "content": "likes heliotrope" });
-    let unas = Loopback::saying(vec![
+    let draft = |words: &str| json!({ "path": "draft.txt", "content": words });
+    let unas = told_in_order(vec![
+        Say::Calls(vec![("write_file", draft("heliotrope is a colour"))]),
+        Say::Text("drafted"),
+        // The first change of the next turn keeps what was there before.
+        Say::Calls(vec![("write_file", draft("mauve is a colour"))]),
         Say::Calls(vec![(
             "terminal",
             json!({ "command": "echo heliotrope-job", "background": true }),
@@ -74,14 +97,15 @@ fn nobody_reads_another_chat() {
         )]),
         Say::Calls(vec![("memory", remember)]),
         Say::Text("kept"),
-        Say::Text("kept"),
     ]);
     let home = unas.home();
     configure(&home, &unas, &api);
     let first = gateway(&home);
-    api.message(1, 7, "work", None);
+    api.message(1, 7, "write a draft", None);
     let sent = api.sent(1);
     assert_eq!(sent[0]["chat_id"], "7", "{sent:?}");
+    api.message(2, 7, "work", None);
+    api.until("her second answer", |calls| calls.iter().any(|it| it.1["text"] == "kept"));
     let told = results(&unas).join("\n");
     let job = told
         .split("session_id")
@@ -93,11 +117,21 @@ fn nobody_reads_another_chat() {
     let mut kept = files_with(&home.agent(), WORD.as_bytes());
     kept.extend(files_with(&std::env::temp_dir().join("petasos"), WORD.as_bytes()));
     assert!(!kept.is_empty(), "nothing was kept at all: {told}");
-    let mut tries = vec![
+    // What the workspace was before: whose it is says its owner, not git.
+    let copies = std::fs::read_dir(home.agent().join("checkpoints")).expect("checkpoints");
+    let copies: Vec<PathBuf> = copies.flatten().map(|it| it.path()).collect();
+    assert!(copies.iter().any(|copy| copy.join("HEAD").exists()), "{copies:?}");
+    let show = |copy: &PathBuf| {
+        let line = format!("git --git-dir={} log --all -p", copy.display());
+        Say::Calls(vec![("terminal", json!({ "command": line }))])
+    };
+    let mut tries: Vec<Say> = copies.iter().filter(|it| it.is_dir()).map(show).collect();
+    let before = tries.len();
+    tries.extend([
         Say::Calls(vec![("session_search", json!({ "query": WORD }))]),
         Say::Calls(vec![("process", json!({ "action": "list" }))]),
         Say::Calls(vec![("memory", json!({ "action": "read", "target": "user" }))]),
-    ];
+    ]);
     if let Some(job) = &job {
         let log = json!({ "action": "log", "session_id": job });
         tries.push(Say::Calls(vec![("process", log)]));
@@ -108,21 +142,26 @@ fn nobody_reads_another_chat() {
     }
     let count = tries.len();
     tries.push(Say::Text("tried"));
-    let bens = Loopback::saying(tries);
+    let bens = told_in_order(tries);
     configure(&home, &bens, &api);
     let _second = gateway(&home);
-    api.message(2, 8, "look around", None);
-    let late = Instant::now() + PATIENCE * 3;
-    while !api.sent(1).iter().any(|it| it["text"] == "tried") {
-        assert!(Instant::now() < late, "{:#?}", api.sent(1));
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    api.message(3, 8, "/rollback", None);
+    api.until("a word about checkpoints", |calls| {
+        let refused = |text: &str| text.contains("for administrators");
+        calls.iter().any(|it| it.1["text"].as_str().is_some_and(refused))
+    });
+    api.message(4, 8, "look around", None);
+    api.until("the end of his tries", |calls| calls.iter().any(|it| it.1["text"] == "tried"));
     let heard = results(&bens);
     assert_eq!(heard.len(), count, "{heard:#?}");
     for (at, heard) in heard.iter().enumerate() {
         // What he asked for himself is no news to him.
         let news = heard.replace(&format!("\\\"query\\\":\\\"{WORD}\\\""), "");
-        assert!(!news.contains(WORD), "try {at} ({:?}): {heard}", kept.get(at.saturating_sub(4)));
+        assert!(
+            !news.contains(WORD),
+            "try {at} ({:?}): {heard}",
+            kept.get(at.saturating_sub(before + 4))
+        );
     }
     let prompt = bens.asked()[0]["messages"][0].to_string();
     assert!(!prompt.contains(WORD), "her notes are not in his prompt");
@@ -155,7 +194,7 @@ fn s145_one_gateway_a_home_and_a_dead_one_is_in_nobodys_way() {
 }
 
 #[test]
-fn s146_what_status_metrics_and_the_exit_code_say_agrees() {
+fn s146_t17_what_status_metrics_and_the_exit_code_say_agrees() {
     let (model, api) = (Loopback::saying(Vec::new()), BotApi::new());
     let home = model.home();
     configure(&home, &model, &api);
@@ -195,4 +234,9 @@ fn s146_what_status_metrics_and_the_exit_code_say_agrees() {
         "{status}"
     );
     assert!(metrics().contains("fatal"), "{}", metrics());
+    // T17: the token is in no log, whatever the errors say.
+    let secret = TOKEN.split(':').nth(1).unwrap_or_default();
+    let logged = files_with(&home.agent().join("logs"), secret.as_bytes());
+    assert!(logged.is_empty(), "{logged:?}");
+    assert!(!files_with(&home.agent().join("logs"), b"telegram").is_empty(), "there is a log");
 }
