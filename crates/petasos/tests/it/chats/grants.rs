@@ -64,9 +64,9 @@ fn s77_a_grant_of_a_session_ends_with_it_and_one_for_always_is_kept_with_the_com
     says("/new now");
     api.until("a new conversation", |calls| count(calls, "New conversation") == 1);
     cleans(Some("always 1"), &mut says);
-    // It is about this command, and lies beside the settings, whose comments nobody touched.
+    // It is about this folder, and lies beside the settings, whose comments nobody touched.
     let granted = std::fs::read_to_string(home.agent().join("grants.json")).expect("grants");
-    assert!(granted.contains("rm -rf build"), "{granted}");
+    assert!(granted.contains("recursive delete") && granted.contains("work/build"), "{granted}");
     let kept = std::fs::read_to_string(home.agent().join("config.yaml")).expect("settings");
     assert!(kept.contains("# keep me") && kept.contains("# and me"), "{kept}");
     says("/new now");
