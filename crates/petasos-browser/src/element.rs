@@ -60,11 +60,8 @@ impl Element {
             });
             let active = state.active_tab();
             let record = active.as_ref().and_then(|tab| tab.refs.get(&number).cloned());
-            let is_current = record.as_ref().zip(active.as_ref()).is_some_and(|(record, tab)| {
-                tab.frames
-                    .get(&record.key.frame)
-                    .is_none_or(|frame| frame.loader == record.key.loader)
-            });
+            let both = record.as_ref().zip(active.as_ref());
+            let is_current = both.is_some_and(|(record, tab)| tab.still_has(&record.key));
             (record, elsewhere, is_current)
         };
         let Some(record) = record else {

@@ -75,6 +75,8 @@ pub(crate) struct Tab {
     pub(crate) url: String,
     pub(crate) title: String,
     pub(crate) frames: HashMap<String, Frame>,
+    /// Frames that went with the document that they were in.
+    pub(crate) frames_left: HashSet<String>,
     pub(crate) status: Option<u16>,
     /// How many times a new document was on its way to the main frame.
     pub(crate) navigations: u64,
@@ -113,6 +115,7 @@ impl Tab {
             url,
             title: String::new(),
             frames: HashMap::new(),
+            frames_left: HashSet::new(),
             status: None,
             navigations: 0,
             documents: VecDeque::new(),
@@ -198,9 +201,18 @@ impl Tab {
             self.streams.clear();
             self.began(loader);
             self.calm_since = Some(Instant::now());
+            // The browser tells of frames that go only while their page stays.
+            let inside = std::mem::take(&mut self.frames).into_keys();
+            self.frames_left.extend(inside.filter(|frame| *frame != self.target));
         }
         let entry = Frame { loader: loader.to_owned(), url: url.to_owned() };
         self.frames.insert(frame.to_owned(), entry);
+    }
+
+    /// Whether the frame of a node still has the document that the node is in.
+    pub(crate) fn still_has(&self, key: &NodeKey) -> bool {
+        let now = self.frames.get(&key.frame);
+        now.map_or(!self.frames_left.contains(&key.frame), |now| now.loader == key.loader)
     }
 
     /// Gives every node that is to have one its number; the same node keeps its own.

@@ -98,8 +98,22 @@ async fn e52_frames_in_frames_are_told_and_clicked() {
     for depth in 1..=5 {
         assert!(lines.contains(&format!("\"Press level {depth}\"")), "{depth}\n{lines}");
     }
-    kit.click(&reference(&lines, "Press level 5")).await.unwrap();
+    let inside = reference(&lines, "Press level 5");
+    kit.click(&inside).await.unwrap();
     assert!(kit.full().await.contains("Pressed level 5"));
+    // Its frames go with a page: the next one rests at once, and what was in them is stale.
+    // Two samples of a page that may still change are 150 ms apart.
+    let end = Instant::now() + Duration::from_secs(30);
+    loop {
+        let started = Instant::now();
+        assert_eq!(kit.open("<p>Alone</p>").await["settled"], "quiet");
+        if started.elapsed() < Duration::from_millis(140) {
+            break;
+        }
+        assert!(Instant::now() < end, "the frames of the page before are waited for");
+    }
+    let error = kit.click(&inside).await.unwrap_err();
+    assert_eq!((error.kind, &error.extra["reason"]), ("stale", &json!("navigated")), "{error}");
     kit.end().await;
 }
 
