@@ -3,6 +3,8 @@
 //! photograph is to be turned is kept, because it is seen.
 
 mod film;
+mod sound;
+mod still;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 /// Parts of a PNG that say something about it instead of showing it.
@@ -16,7 +18,11 @@ pub(crate) fn bare(bytes: Vec<u8>) -> Vec<u8> {
         [0xff, 0xd8, 0xff, ..] => jpeg(&bytes),
         known if known.starts_with(PNG) => png(&bytes),
         known if known.starts_with(b"RIFF") && known.get(8..12) == Some(b"WEBP") => webp(&bytes),
+        known if film::is_picture(known) => still::items(bytes.clone()),
         known if known.get(4..8) == Some(b"ftyp") => film::boxes(bytes.clone()),
+        known if known.starts_with(b"GIF8") => still::gif(&bytes),
+        known if known.starts_with(b"OggS") => sound::ogg(bytes.clone()),
+        known if known.starts_with(b"fLaC") => sound::flac(bytes.clone()),
         [0x1a, 0x45, 0xdf, 0xa3, ..] => film::elements(bytes.clone()),
         known if known.starts_with(b"RIFF") && known.get(8..12) == Some(b"WAVE") => {
             film::wave(bytes.clone())

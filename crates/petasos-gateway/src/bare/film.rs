@@ -10,12 +10,15 @@ const PICTURES: [&[u8]; 8] =
 /// How deep boxes are looked into.
 const DEPTH_MAX: usize = 6;
 
+/// Whether boxes hold a picture and no film.
+pub(super) fn is_picture(bytes: &[u8]) -> bool {
+    let brand = bytes.get(8..12).filter(|_| bytes.get(4..8) == Some(b"ftyp"));
+    brand.is_some_and(|brand| PICTURES.contains(&brand))
+}
+
 /// An MP4, QuickTime or 3GP film: places, names and times go; tracks that only tell something, such
 /// as where a camera was, are no tracks any more.
 pub(super) fn boxes(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
-    if PICTURES.contains(&bytes.get(8..12)?) {
-        return None;
-    }
     let whole = 0..bytes.len();
     walk(&mut bytes, whole, 0)?;
     Some(bytes)
