@@ -2,6 +2,7 @@
 
 use petasos_contract::ToolError;
 use petasos_net::NetError;
+use petasos_vendors::VendorError;
 use petasos_web::WebError;
 use serde_json::{Map, Value};
 
@@ -54,6 +55,12 @@ impl From<WebError> for Trouble {
 impl From<NetError> for Trouble {
     fn from(error: NetError) -> Self {
         WebError::from(error).into()
+    }
+}
+
+impl From<VendorError> for Trouble {
+    fn from(error: VendorError) -> Self {
+        Self { kind: error.kind, message: error.message, extra: error.extra }
     }
 }
 

@@ -8,14 +8,15 @@ use petasos_vendors::VendorError;
 use serde_json::{Map, Value};
 
 /// Does the work until the call is cancelled; what was sent by then may have arrived.
-pub(crate) async fn until_cancelled<T>(
+pub(crate) async fn until_cancelled<T, E: From<VendorError>>(
     cx: &CallContext,
-    work: impl Future<Output = Result<T, VendorError>>,
-) -> Result<T, VendorError> {
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
     tokio::select! {
         biased;
         () = cx.cancel.cancelled() => {
-            Err(VendorError::new("cancelled", "the call was cancelled; what was sent may have arrived"))
+            let why = "the call was cancelled; what was sent may have arrived";
+            Err(VendorError::new("cancelled", why).into())
         }
         done = work => done,
     }

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::trouble::Trouble;
-use crate::web;
+use crate::{vendors, web};
 
 pub(super) static TOOL: ToolDef = ToolDef {
     name: "http_request",
@@ -165,7 +165,8 @@ impl Tool for HttpRequest {
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let input: Input = cleared.into_args().parse()?;
-            let mut value = ask(input, cx).await.unwrap_or_else(Trouble::unsuccessful);
+            let told = vendors::until_cancelled(cx, Box::pin(ask(input, cx))).await;
+            let mut value = told.unwrap_or_else(Trouble::unsuccessful);
             Redactor::of(&cx.settings).value(&mut value);
             Ok(ToolOutput::json(&value))
         })

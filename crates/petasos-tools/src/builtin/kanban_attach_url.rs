@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::board::{self, BoardTool, Desk};
 use crate::trouble::Trouble;
-use crate::web;
+use crate::{vendors, web};
 
 pub(super) static TOOL: ToolDef = ToolDef {
     name: "kanban_attach_url",
@@ -78,20 +78,36 @@ fn attach(desk: Desk<'_>, args: Args) -> BoxFuture<'_, Result<Value, Trouble>> {
         let mut request = Request::new(Method::GET, url.clone()).first_byte(FIRST_BYTE);
         request.reach = Reach::PublicOnly;
         let net = Net::new(NetOptions::from_settings(&desk.cx.settings));
-        let reply = net.send(request).await?;
-        if !(200..300).contains(&reply.status) {
-            let why = format!("{} answered {}", url.host_str().unwrap_or_default(), reply.status);
-            return Err(Trouble::new("upstream", why).with("status", reply.status));
-        }
-        let said = reply.headers.get("content-type").and_then(|it| it.to_str().ok());
-        let content_type = args.text("content_type").or(said).map(str::to_owned);
-        let last = reply.url.path_segments().and_then(|mut parts| parts.next_back());
-        let filename = args.text("filename").or(last).unwrap_or_default().to_owned();
-        let content = reply.bytes(ATTACHMENT_BYTES_MAX, WHOLE).await?.to_vec();
+        let fetched = vendors::until_cancelled(desk.cx, Box::pin(fetch(&net, request))).await?;
+        let content_type = args.text("content_type").map(str::to_owned).or(fetched.kind);
+        let filename = args.text("filename").map(str::to_owned).or(fetched.name);
+        let (filename, content) = (filename.unwrap_or_default(), fetched.content);
         let source = Some(desk.masked(url.as_str()));
         let file = NewFile { filename, content_type, source, content };
         let label = desk.cx.label().with(Taint::WEB);
         let kept = desk.store.attach(on, file, label).await?;
         Ok(board::ok(json!({ "attachment_id": kept.attachment_id, "size": kept.size })))
     })
+}
+
+/// A file of the web.
+struct Fetched {
+    kind: Option<String>,
+    name: Option<String>,
+    content: Vec<u8>,
+}
+
+async fn fetch(net: &Net, request: Request) -> Result<Fetched, Trouble> {
+    let host = request.url.host_str().unwrap_or_default().to_owned();
+    let reply = net.send(request).await?;
+    if !(200..300).contains(&reply.status) {
+        let why = format!("{host} answered {}", reply.status);
+        return Err(Trouble::new("upstream", why).with("status", reply.status));
+    }
+    let kind = reply.headers.get("content-type").and_then(|it| it.to_str().ok());
+    let kind = kind.map(str::to_owned);
+    let name = reply.url.path_segments().and_then(|mut parts| parts.next_back());
+    let name = name.map(str::to_owned);
+    let content = reply.bytes(ATTACHMENT_BYTES_MAX, WHOLE).await?.to_vec();
+    Ok(Fetched { kind, name, content })
 }

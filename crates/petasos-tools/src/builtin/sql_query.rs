@@ -16,6 +16,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::trouble::Trouble;
+use crate::vendors;
 
 pub(super) static TOOL: ToolDef = ToolDef {
     name: "sql_query",
@@ -204,7 +205,7 @@ impl Tool for SqlQuery {
             let input: Input = cleared.args().clone().parse()?;
             let place: Result<Place, Trouble> = cleared.into_work()?;
             let told = match place {
-                Ok(place) => self.ask(place, input).await,
+                Ok(place) => vendors::until_cancelled(cx, Box::pin(self.ask(place, input))).await,
                 Err(trouble) => Err(trouble),
             };
             let mut value = told.unwrap_or_else(Trouble::unsuccessful);
