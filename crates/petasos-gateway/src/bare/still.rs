@@ -6,6 +6,8 @@ use std::ops::Range;
 
 /// Kinds of items that tell something: EXIF, and XMP as a document.
 const TELLS: [&[u8]; 3] = [b"Exif", b"mime", b"uri "];
+/// EXIF that says nothing. Readers look whether it is well formed, and some refuse the picture.
+const EMPTY: [u8; 18] = *b"\0\0\0\0MM\0\x2a\0\0\0\x08\0\0\0\0\0\0";
 
 /// A picture in boxes.
 pub(super) fn items(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
@@ -18,8 +20,15 @@ pub(super) fn items(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     };
     let telling = telling(&bytes, part(b"iinf")?)?;
     let data = part(b"idat").map_or(0, |body| body.start);
-    for place in places(&bytes, part(b"iloc")?, data, &telling)? {
-        bytes.get_mut(place)?.fill(0);
+    for (item, place) in places(&bytes, part(b"iloc")?, data)? {
+        let Some((_, is_exif)) = telling.iter().find(|(number, _)| *number == item) else {
+            continue;
+        };
+        let body = bytes.get_mut(place)?;
+        body.fill(if *is_exif { 0 } else { b' ' });
+        if let Some(head) = body.get_mut(..EMPTY.len()).filter(|_| *is_exif) {
+            head.copy_from_slice(&EMPTY);
+        }
     }
     Some(bytes)
 }
@@ -44,8 +53,8 @@ fn children(bytes: &[u8], within: Range<usize>) -> Option<Vec<([u8; 4], Range<us
     Some(found)
 }
 
-/// The numbers of items that tell something.
-fn telling(bytes: &[u8], body: Range<usize>) -> Option<Vec<usize>> {
+/// The numbers of items that tell something, and whether they are EXIF.
+fn telling(bytes: &[u8], body: Range<usize>) -> Option<Vec<(usize, bool)>> {
     let wide = *bytes.get(body.start)? > 0;
     let rows = children(bytes, body.start + 4 + if wide { 4 } else { 2 }..body.end)?;
     let item = |(kind, row): ([u8; 4], Range<usize>)| {
@@ -54,18 +63,13 @@ fn telling(bytes: &[u8], body: Range<usize>) -> Option<Vec<usize>> {
         let mut reader = Reader { bytes, at: row.start + 4 };
         let number = reader.number(width)?;
         let named = bytes.get(reader.at + 2..reader.at + 6)?;
-        TELLS.contains(&named).then_some(number)
+        TELLS.contains(&named).then_some((number, named == b"Exif"))
     };
     Some(rows.into_iter().filter_map(item).collect())
 }
 
-/// Where the data of these items is.
-fn places(
-    bytes: &[u8],
-    body: Range<usize>,
-    data: usize,
-    wanted: &[usize],
-) -> Option<Vec<Range<usize>>> {
+/// Items, and where their data is.
+fn places(bytes: &[u8], body: Range<usize>, data: usize) -> Option<Vec<(usize, Range<usize>)>> {
     let version = *bytes.get(body.start)?;
     let sizes = [*bytes.get(body.start + 4)?, *bytes.get(body.start + 5)?];
     let [offset, length, base, index] =
@@ -86,8 +90,8 @@ fn places(
             let size = reader.number(length)?;
             // By the place in the file, or in the box beside it; another way leads elsewhere.
             let from = if method == 1 { data.checked_add(at)? } else { at };
-            if wanted.contains(&item) && method < 2 {
-                found.push(from..from.checked_add(size)?);
+            if method < 2 {
+                found.push((item, from..from.checked_add(size)?));
             }
         }
     }
