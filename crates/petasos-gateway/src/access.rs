@@ -179,9 +179,8 @@ fn class_of(
 pub(crate) fn command_class(name: &str) -> Class {
     match name {
         "restart" | "update" | "pair" => Class::Owner,
-        "yolo" | "sethome" | "cron" | "platform" | "reload-mcp" | "rollback" | "config" => {
-            Class::Admin
-        }
+        "yolo" | "sethome" | "cron" | "platform" | "reload" | "reload-mcp" | "reload-skills"
+        | "rollback" | "config" | "debug" => Class::Admin,
         _ => Class::User,
     }
 }

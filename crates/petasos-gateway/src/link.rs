@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use petasos_contract::BoxFuture;
 use petasos_store::StoreError;
 
 use crate::account::{Account, AccountState};
@@ -33,16 +34,20 @@ impl Link {
 
     /// Fetches a file that came with something, if whoever sent it may write at all: strangers do
     /// not fill the disk. What does not come is noted.
-    pub(crate) async fn fetch<T>(
-        &self,
-        arrival: &mut Arrival,
-        file: impl Future<Output = Result<T, String>>,
-    ) -> Option<T> {
-        let fetched = match self.shared.lets_in(&self.account, arrival).await {
-            true => file.await,
-            false => Err("its sender may not write".to_owned()),
-        };
-        fetched.map_err(|why| arrival.lost.push(why)).ok()
+    pub(crate) fn fetch<'a, T: Send + 'a>(
+        &'a self,
+        arrival: &'a mut Arrival,
+        file: impl Future<Output = Result<T, String>> + Send + 'a,
+    ) -> BoxFuture<'a, Option<T>> {
+        let file = Box::pin(file);
+        Box::pin(async move {
+            let fetched = if self.shared.lets_in(&self.account, arrival).await {
+                file.await
+            } else {
+                Err("its sender may not write".to_owned())
+            };
+            fetched.map_err(|why| arrival.lost.push(why)).ok()
+        })
     }
 
     /// How large a file may be that is taken, of those that the platform gives.

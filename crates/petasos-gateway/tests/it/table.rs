@@ -8,12 +8,16 @@ use std::time::Duration;
 
 use petasos_agent::LOOP_TOOLS;
 use petasos_gateway::PLATFORMS;
+use petasos_gateway::access::{Class, may_run};
+use petasos_gateway::options::GatewayOptions;
 use petasos_gateway::platform::{PlatformDef, Repeats};
 use petasos_gateway::render::Unit;
 use petasos_runtime::Registry;
 use petasos_runtime::toolsets::{is_valid, resolve_toolset};
 use serde::Deserialize;
 use serde_json::Value;
+
+use crate::world::{Config, settings};
 
 /// Where a row differs from the table on purpose.
 const OTHERWISE: &[(&str, &str, &str)] = &[
@@ -161,4 +165,62 @@ fn s81_every_variable_that_a_platform_reads_is_in_the_guide() {
     let guide = std::fs::read_to_string(root.join("../../docs/guides/gateway.md")).unwrap();
     let missing: Vec<&String> = found.iter().filter(|name| !guide.contains(*name)).collect();
     assert!(missing.is_empty(), "not in docs/guides/gateway.md: {missing:?}");
+}
+
+/// Commands by their class: G everybody who may write, U those whom a list lets and administrators,
+/// A administrators, O the owner.
+const CLASSES: &[(char, &[&str])] = &[
+    ('G', &["start", "help", "commands", "whoami", "stop", "status", "approve", "deny", "answer"]),
+    (
+        'U',
+        &[
+            "new",
+            "usage",
+            "model",
+            "reasoning",
+            "personality",
+            "busy",
+            "retry",
+            "undo",
+            "compress",
+            "title",
+            "branch",
+            "resume",
+            "sessions",
+            "queue",
+            "steer",
+            "background",
+            "skills",
+            "memory",
+            "version",
+            "tools",
+            "toolsets",
+        ],
+    ),
+    ('A', &["yolo", "sethome", "cron", "platform", "reload-mcp", "rollback", "debug"]),
+    ('O', &["restart", "update", "pair"]),
+];
+
+#[test]
+fn s57_every_command_of_the_table_has_its_class() {
+    let settings = settings(Path::new("/nowhere"), &Config::default());
+    let none = GatewayOptions::platform(&settings, PLATFORMS[0]).unwrap();
+    let mut listed = none.clone();
+    for (_, names) in CLASSES {
+        listed.user_commands.extend(names.iter().map(|name| (*name).to_owned()));
+    }
+    for (class, names) in CLASSES {
+        for name in *names {
+            let may = |who, options| may_run(who, name, options);
+            let who = [Class::User, Class::Admin, Class::Owner].map(|who| may(who, &none));
+            let expected = match class {
+                'G' => [true, true, true],
+                'O' => [false, false, true],
+                _ => [false, true, true],
+            };
+            assert_eq!(who, expected, "/{name}");
+            // A list of commands for everybody gives none of those that change the house.
+            assert_eq!(may(Class::User, &listed), matches!(class, 'G' | 'U'), "/{name}");
+        }
+    }
 }
