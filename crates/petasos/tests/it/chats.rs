@@ -3,6 +3,7 @@
 
 mod grants;
 mod limits;
+mod seen;
 mod upgrade;
 
 use std::path::{Path, PathBuf};
