@@ -120,6 +120,7 @@ impl Jobs {
                 Err(error) => done.refused.push((name, error.to_string())),
             }
         }
+        self.mirror().await;
         Ok(done)
     }
 

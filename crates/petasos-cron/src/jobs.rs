@@ -6,6 +6,7 @@ mod draft;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use petasos_store::{
     JobChange, JobLimits, JobReceipt, JobState, NewJob, NewOccurrence, OccurrenceState,
     ScheduleStore, SessionScope, StoreError, Trigger,
@@ -14,6 +15,7 @@ use petasos_store::{
 use crate::host::{CronHost, Wall};
 use crate::job::{Job, JobBody};
 use crate::late::{self, Misfire};
+use crate::mirror::Mirrored;
 use crate::options::CronOptions;
 use crate::schedule::{self, Schedule, ScheduleError, Zone};
 
@@ -88,6 +90,7 @@ pub struct Jobs {
     host: Arc<dyn CronHost>,
     wall: Arc<dyn Wall>,
     options: CronOptions,
+    pub(crate) mirrored: Arc<Mutex<Mirrored>>,
 }
 
 impl std::fmt::Debug for Jobs {
@@ -104,7 +107,7 @@ impl Jobs {
         wall: Arc<dyn Wall>,
     ) -> Result<Self, ScheduleError> {
         let options = CronOptions::of(&host.settings())?;
-        Ok(Self { store, host, wall, options })
+        Ok(Self { store, host, wall, options, mirrored: Arc::default() })
     }
 
     /// The settings.
@@ -159,12 +162,16 @@ impl Jobs {
     /// The same among those that somebody may see: a chat has its own.
     pub async fn find_in(&self, reference: &str, scope: &SessionScope) -> Result<Job, JobError> {
         let reference = reference.trim();
+        // An id needs no look at all the others.
+        if let Some(row) = self.store.job(reference).await?
+            && let Ok(job) = Job::read(row)
+            && scope.sees(job.body.origin.as_ref())
+        {
+            return Ok(job);
+        }
         let (mut jobs, mut broken) = self.list().await?;
         jobs.retain(|job| scope.sees(job.body.origin.as_ref()));
         broken.retain(|_| *scope == SessionScope::Everyone);
-        if let Some(job) = jobs.iter().find(|job| job.id == reference) {
-            return Ok(job.clone());
-        }
         if let Some((id, why)) = broken.iter().find(|(id, _)| id == reference) {
             return Err(JobError::Invalid(format!("job {id} cannot be read: {why}")));
         }
@@ -218,10 +225,12 @@ impl Jobs {
         schedule: &Schedule,
         author: &Author,
     ) -> Result<Job, JobError> {
-        self.keep_as(new_id(), (name, body), schedule, author).await
+        let job = self.keep_as(new_id(), (name, body), schedule, author).await?;
+        self.mirror().await;
+        Ok(job)
     }
 
-    /// The same under an id that it had elsewhere.
+    /// The same under an id that it had elsewhere; the file of jobs is the caller's.
     pub(crate) async fn keep_as(
         &self,
         id: String,
@@ -249,10 +258,7 @@ impl Jobs {
             created_ms: now.as_millisecond(),
         };
         match self.store.add_job(new, LIMITS).await? {
-            JobReceipt::Kept => {
-                self.mirror().await;
-                self.find(&id).await
-            }
+            JobReceipt::Kept => self.find(&id).await,
             JobReceipt::TooMany => Err(JobError::TooMany(format!(
                 "there are {} jobs already: remove some",
                 LIMITS.jobs

@@ -1,8 +1,11 @@
 //! The jobs as the file that other programs know: written after each change, never read again.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use petasos_contract::Address;
 use petasos_contract::id::{ThreadId, UserId};
+use petasos_contract::wait::Owned;
 use petasos_store::{JobState, StoreError};
 use serde_json::{Value, json};
 
@@ -12,6 +15,19 @@ use crate::schedule::Shape;
 
 /// Says that a file is ours, so that nobody takes it for the jobs of another agent.
 const MARK: &str = "mirror";
+/// Runs end in crowds: what ends within so long after the file was written is written together.
+const TOGETHER: Duration = Duration::from_secs(2);
+
+/// How far the file is behind.
+#[derive(Debug, Default)]
+pub(crate) struct Mirrored {
+    last: Option<tokio::time::Instant>,
+    /// Something has changed since somebody last looked.
+    behind: bool,
+    /// Who writes it in a moment.
+    writer: Option<Owned<()>>,
+    writing: bool,
+}
 
 /// Whether a file is one that was written here.
 pub fn is_mirror(file: &Value) -> bool {
@@ -19,12 +35,49 @@ pub fn is_mirror(file: &Value) -> bool {
 }
 
 impl Jobs {
+    /// The same for the end of a run: at once, and then together with those that follow.
+    pub(crate) async fn mirror_soon(&self) {
+        if !self.options().mirror || self.is_left_to_writer() {
+            return;
+        }
+        self.mirror().await;
+    }
+
+    /// Whether the file was written a moment ago, so that somebody does it again in another.
+    fn is_left_to_writer(&self) -> bool {
+        let mut state = self.mirrored.lock();
+        if state.last.is_none_or(|last| last.elapsed() >= TOGETHER) {
+            return false;
+        }
+        state.behind = true;
+        if !state.writing {
+            state.writing = true;
+            state.writer = Some(Owned::start(self.clone().write_behind()));
+        }
+        true
+    }
+
+    async fn write_behind(self) {
+        loop {
+            tokio::time::sleep(TOGETHER).await;
+            {
+                let mut state = self.mirrored.lock();
+                if !std::mem::take(&mut state.behind) {
+                    state.writing = false;
+                    return;
+                }
+            }
+            self.mirror().await;
+        }
+    }
+
     /// Writes the file, where the settings want it. A file of another agent is left alone until
     /// its jobs were taken over.
     pub async fn mirror(&self) {
         if !self.options().mirror {
             return;
         }
+        self.mirrored.lock().last = Some(tokio::time::Instant::now());
         let path = self.host().settings().home().join("cron").join("jobs.json");
         let there = std::fs::read_to_string(&path).ok();
         let foreign = there.is_some_and(|text| {

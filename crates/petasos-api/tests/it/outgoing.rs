@@ -211,6 +211,44 @@ async fn s118_a_name_that_leads_inside_is_not_reached_whenever_it_is_bound_there
     }
     let nobody = listener.accept().expect_err("nobody came");
     assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock);
+    // Unless the operator lists it: then somebody comes, though nobody here speaks TLS.
+    let names = Arc::new(Bound(Mutex::new(vec![vec!["127.0.0.1"]])));
+    let rules = SiteRules::default().with_names(names).opening("hook.example", None);
+    let options = NetOptions { rules: Arc::new(rules), ..NetOptions::default() };
+    let home = tempfile::TempDir::new().unwrap();
+    let settings = settings(home.path(), out(&url));
+    let net = Arc::new(Net::new(options));
+    let outgoing = Outgoing::read(&settings, Arc::clone(&world.store) as _, net).unwrap();
+    listener.set_nonblocking(false).unwrap();
+    let came = std::thread::spawn(move || listener.accept().is_ok());
+    outgoing.send_due(6_000_000_000_000).await.unwrap();
+    assert!(came.join().unwrap(), "somebody came");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s118_one_receiver_hears_everything_in_its_order() {
+    let (url, arrived) = receiver(&[500]);
+    let world = World::with(Scripted::new([Act::say("one"), Act::say("two")]), out(&url)).await;
+    let outgoing = world.outgoing.clone().unwrap();
+    turned(&world).await;
+    turned(&world).await;
+    let until = std::time::Instant::now() + PATIENCE;
+    while world.store.deliveries(&[DeliveryState::Planned], 9).await.unwrap().len() < 2 {
+        assert!(std::time::Instant::now() < until, "the second is not planned");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    let now = 2_000_000_000_000;
+    assert_eq!(outgoing.send_due(now).await.unwrap(), 1, "the first one");
+    assert_eq!(outgoing.send_due(now + 4_999).await.unwrap(), 0, "nobody overtakes it");
+    for _ in 0..2 {
+        assert_eq!(outgoing.send_due(now + 5_000).await.unwrap(), 1);
+    }
+    let said = (0..3).map(|_| {
+        let (_, body) = arrived.recv_timeout(PATIENCE).unwrap();
+        let body: Value = serde_json::from_str(&body).unwrap();
+        body["data"]["output"].as_str().unwrap().to_owned()
+    });
+    assert_eq!(said.collect::<Vec<_>>(), ["one", "one", "two"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -281,7 +281,7 @@ impl Runs {
         let Ok(sent) = store.deliveries_of(occurrence).await else { return };
         let shown = view::run(&row, &sent, &job.schedule.zone);
         self.host().finished(&job, shown).await;
-        self.jobs.mirror().await;
+        self.jobs.mirror_soon().await;
         if !self.attaches(&job) {
             return;
         }

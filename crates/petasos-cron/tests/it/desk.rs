@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use petasos_contract::context::Surface;
 use petasos_contract::delivery::{Deliveries, Destination};
@@ -15,7 +16,7 @@ use super::at;
 use super::world::World;
 
 /// A program that can keep jobs and nothing else.
-struct Quiet(Arc<Settings>);
+struct Quiet(Arc<Settings>, Arc<AtomicUsize>);
 
 impl CronHost for Quiet {
     fn settings(&self) -> Arc<Settings> {
@@ -57,6 +58,7 @@ impl CronHost for Quiet {
         text.to_owned()
     }
     fn save(&self, _: &Path, _: &str) -> Result<(), String> {
+        self.1.fetch_add(1, Ordering::SeqCst);
         Err("nowhere".to_owned())
     }
     fn processes(&self) -> Option<Arc<dyn Processes>> {
@@ -85,6 +87,8 @@ impl CronHost for Quiet {
 struct Desk {
     world: World,
     jobs: Jobs,
+    /// How often the file of jobs was written.
+    written: Arc<AtomicUsize>,
 }
 
 impl Desk {
@@ -92,9 +96,10 @@ impl Desk {
         let world = World::new(at("2026-11-18T08:00:00Z"));
         let values = json!({ "timezone": "Europe/Berlin" });
         let values: Map<String, Value> = values.as_object().cloned().unwrap();
-        let host = Arc::new(Quiet(Arc::new(Settings::from_values(values))));
+        let written = Arc::<AtomicUsize>::default();
+        let host = Arc::new(Quiet(Arc::new(Settings::from_values(values)), Arc::clone(&written)));
         let jobs = Jobs::new(world.store(), host, Arc::clone(&world.clock) as _).unwrap();
-        Self { world, jobs }
+        Self { world, jobs, written }
     }
 
     fn cx(&self, surface: Surface, chat: &str) -> CallContext {
@@ -184,4 +189,21 @@ async fn e144_a_scheduled_run_may_not_schedule() {
     let cx = desk.cx(Surface::Cron, "1");
     let refused = desk::answer(&desk.jobs, None, hello("More"), &cx).await;
     assert_eq!((&refused["success"], &refused["error_type"]), (&json!(false), &json!("denied")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_jobs_are_taken_over_with_one_look_at_the_file_of_jobs() {
+    let desk = Desk::new();
+    let job = |number: usize| {
+        json!({ "id": format!("{number:012x}"), "name": format!("job {number}"), "prompt": "hello",
+            "enabled": true, "schedule": { "kind": "cron", "expr": "0 9 * * *" } })
+    };
+    let jobs: Vec<Value> = (0..1000).map(job).collect();
+    let done = desk.jobs.import(&json!({ "jobs": jobs }).to_string()).await.unwrap();
+    assert_eq!((done.taken.len(), done.refused.len()), (1000, 0));
+    assert_eq!(desk.written.load(Ordering::SeqCst), 1, "not once a job");
+    assert_eq!(desk.jobs.find("000000000007").await.unwrap().name, "job 7");
+    assert_eq!(desk.jobs.find("JOB 999").await.unwrap().id, "0000000003e7");
+    let more = desk.jobs.import(&json!({ "jobs": [job(1000)] }).to_string()).await.unwrap();
+    assert_eq!(more.refused.len(), 1, "there are as many as there may be");
 }

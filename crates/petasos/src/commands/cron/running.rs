@@ -37,6 +37,8 @@ fn with_scheduler<T>(
         let beats = Owned::start(Arc::clone(&scheduler).beat());
         let done = work(scheduler, Arc::clone(&host)).await;
         drop(beats);
+        // The last ends of runs are in the file, too.
+        host.scheduled().jobs()?.mirror().await;
         done
     })
 }

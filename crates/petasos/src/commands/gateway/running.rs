@@ -10,7 +10,7 @@ use petasos_config::Inputs;
 use petasos_contract::delivery::{Deliveries as _, Destination};
 use petasos_contract::wait::Owned;
 use petasos_contract::{Address, Settings};
-use petasos_cron::{CronHost as _, Scheduler};
+use petasos_cron::{CronHost as _, Jobs, Scheduler};
 use petasos_gateway::{Gateway, GatewayParts, PLATFORMS};
 use petasos_store::Lane;
 use tokio::net::UnixDatagram;
@@ -204,6 +204,7 @@ fn accounts(host: &Arc<Host>, gateway: &Arc<Gateway>) -> Option<Owned<()>> {
 /// The scheduler of a gateway.
 struct Firing {
     scheduler: Arc<Scheduler>,
+    jobs: Jobs,
     _looking: Owned<()>,
     _halted: Owned<()>,
 }
@@ -217,12 +218,14 @@ impl Firing {
         let runs = jobs.sessions().map_err(|why| Report::new(why).code("cron"))?;
         let halted = halt::watch(host.settings().home(), &runs);
         let looking = Owned::start(Arc::clone(&scheduler).serve());
-        Ok(Self { scheduler, _looking: looking, _halted: halted })
+        Ok(Self { scheduler, jobs: jobs.jobs()?, _looking: looking, _halted: halted })
     }
 
     /// Lets runs end, for a while.
     async fn end(self) {
         self.scheduler.drain(DRAIN).await;
+        // The last ends of runs are in the file of jobs, too.
+        self.jobs.mirror().await;
     }
 }
 
