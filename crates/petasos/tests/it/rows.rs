@@ -265,4 +265,12 @@ fn every_row_runs_one_real_call_in_one_conversation() {
     // What moves something was asked about, and nothing that only looks.
     let asked = editor.asked.iter().map(|asked| asked.to_string()).collect::<Vec<_>>().join("\n");
     assert!(asked.contains("XTerm"), "a click is an effect: {asked}");
+    // E19 9: keys go to their services and nowhere else.
+    let shown = editor.trace.iter().map(|frame| frame.to_string()).collect::<String>();
+    let heard = model.asked().iter().map(|asked| asked.to_string()).collect::<String>();
+    drop(editor);
+    world.keeps_its_secrets(&[
+        ("what the editor was shown", shown),
+        ("what the model heard", heard),
+    ]);
 }

@@ -224,6 +224,31 @@ impl World {
         });
     }
 
+    /// What nobody but its own service may see: not the model, not the editor, not a file of the
+    /// home but those where keys are kept.
+    pub(super) fn keeps_its_secrets(&self, told: &[(&str, String)]) {
+        let own = self.variables();
+        let keys = own.lines().filter_map(|line| line.split_once('='));
+        let secret = ["TOKEN", "KEY", "SECRET", "PASSWORD"];
+        let keys = keys
+            .filter(|(name, key)| secret.iter().any(|word| name.ends_with(word)) && key.len() >= 8);
+        let mut secrets: Vec<(&str, &str)> = keys.collect();
+        secrets.extend([("the login", "token-1"), ("its renewal", "refresh-1")]);
+        assert!(secrets.len() > 10, "{secrets:?}");
+        let mut places: Vec<(String, Vec<u8>)> = Vec::new();
+        files(self.home.user(), &mut places);
+        places.retain(|(place, _)| !place.ends_with("/.env") && !place.ends_with("/auth.json"));
+        let told =
+            told.iter().map(|(place, text)| ((*place).to_owned(), text.clone().into_bytes()));
+        places.extend(told);
+        for (place, bytes) in &places {
+            for (name, key) in &secrets {
+                let is_there = bytes.windows(key.len()).any(|piece| piece == key.as_bytes());
+                assert!(!is_there, "{name} is in {place}");
+            }
+        }
+    }
+
     /// Nobody was only talked about.
     pub(super) fn was_asked(&self) {
         self.vendors.were_asked();
@@ -236,5 +261,16 @@ fn until(mut holds: impl FnMut() -> bool) {
     let late = Instant::now() + PATIENCE;
     while !holds() && Instant::now() < late {
         std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn files(folder: &std::path::Path, found: &mut Vec<(String, Vec<u8>)>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            files(&path, found);
+        } else if let Ok(bytes) = std::fs::read(&path) {
+            found.push((path.display().to_string(), bytes));
+        }
     }
 }
