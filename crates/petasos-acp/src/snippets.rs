@@ -148,7 +148,8 @@ command, without another question.
 - Modes, models and the level of thinking are options of a session. Chosen during a turn, a mode counts
   from the next call on, a model or a level from the next request. Who stands in for a model that fails
   is shown as the option's value.
-- A call is shown as soon as its name is known, and an edit with the line that it changes.
+- A call is shown as soon as its name is known, and an edit with the line that it changes. Calls of
+  subagents are shown with `↳`, and what must be asked about them is asked here, unlike elsewhere.
 - A text that the editor embeds is labelled as words from outside, as a page that was read would be,
   unless it is a file of the workspace; `/taint` lists them.
 - An editor that offers terminals for signing in runs `petasos acp --sign-in` there. Whoever has set up

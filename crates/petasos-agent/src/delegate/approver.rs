@@ -1,14 +1,15 @@
-//! Who answers a subagent's questions: never the person of the conversation it works for.
+//! Who answers a subagent's questions: the person of the conversation it works for where an editor
+//! shows its calls, and nobody elsewhere.
 
 use std::sync::Arc;
 
 use petasos_contract::approval::{Answer, ApprovalRequest, Approver, Scope, Who};
-use petasos_contract::context::Principal;
+use petasos_contract::context::{Principal, Surface};
 use petasos_contract::{BoxFuture, CallContext};
 use serde_json::Value;
 
-/// Answers for subagents, who have nobody to ask: no, or yes once where that is configured.
-/// Everybody else's questions go to the approver inside.
+/// Answers for subagents, who have nobody to ask but in an editor: no, or yes once where that is
+/// configured. Everybody else's questions go to the approver inside.
 pub struct ForSubagents {
     inside: Arc<dyn Approver>,
 }
@@ -33,12 +34,20 @@ impl Approver for ForSubagents {
         let by = Who::Rule(key.to_owned());
         let answer = if cx.settings.get(key) == Some(&Value::Bool(true)) {
             Answer::Allowed { scope: Scope::Once, by }
+        } else if let Some(above) = above(cx) {
+            return Box::pin(async move { self.inside.ask(request, &above).await });
         } else {
             let comment = Some("subagents cannot ask: report it to the agent above".to_owned());
             Answer::Denied { by, comment }
         };
         Box::pin(std::future::ready(answer))
     }
+}
+
+/// The conversation that a subagent of an editor works for: its question is put there.
+fn above(cx: &CallContext) -> Option<CallContext> {
+    let root = cx.root.clone().filter(|_| cx.surface == Surface::Acp && cx.attended)?;
+    Some(CallContext { session: root, principal: Principal::Model, depth: 0, ..cx.clone() })
 }
 
 impl std::fmt::Debug for ForSubagents {

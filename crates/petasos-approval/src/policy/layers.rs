@@ -294,13 +294,18 @@ fn absent(approvals: &Approvals, cx: &CallContext) -> Option<(&'static str, Abse
     // A scheduled run is attended where its questions are led to a chat.
     if cx.surface == Surface::Cron && !cx.attended {
         Some((CRON, approvals.cron))
-    } else if cx.principal == Principal::Subagent || cx.depth > 0 {
+    } else if (cx.principal == Principal::Subagent || cx.depth > 0) && !asks_above(approvals, cx) {
         Some((SUBAGENT, approvals.subagents))
     } else if !cx.attended {
         Some((HEADLESS, approvals.headless))
     } else {
         None
     }
+}
+
+/// An editor shows the calls of subagents: its person is asked about them, too.
+fn asks_above(approvals: &Approvals, cx: &CallContext) -> bool {
+    cx.surface == Surface::Acp && cx.attended && approvals.subagents == Absent::Deny
 }
 
 fn nobody(setting: &str) -> &'static str {

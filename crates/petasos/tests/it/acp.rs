@@ -21,6 +21,7 @@ mod places;
 mod snippets;
 mod stored;
 mod terminals;
+mod told;
 mod vendors;
 mod windows;
 

@@ -25,6 +25,10 @@ pub(crate) enum Say {
     Words(usize),
     /// Text that the limit of its length ends.
     Cut(&'static str),
+    /// What the model thinks, and then says.
+    Thought(&'static str, &'static str),
+    /// Text that the provider's filter ends.
+    Filtered(&'static str),
     /// A call whose name is told, and then nothing more until whoever asked goes away.
     HalfCall(&'static str),
     /// The same, but the connection breaks.
@@ -220,6 +224,12 @@ fn message(say: &Say) -> (Value, &'static str) {
             (message, finish)
         }
         Say::Cut(text) => (json!({ "role": "assistant", "content": text }), "length"),
+        Say::Thought(thought, text) => {
+            let both =
+                json!({ "role": "assistant", "reasoning_content": thought, "content": text });
+            (both, "stop")
+        }
+        Say::Filtered(text) => (json!({ "role": "assistant", "content": text }), "content_filter"),
         Say::Stuck(_)
         | Say::Words(_)
         | Say::Fail(_)

@@ -179,6 +179,10 @@ fn s133_two_hundred_sessions_speak_the_published_schema() {
     assert_eq!((saw["sessions"].as_u64(), saw["stray"].as_u64()), (Some(200), Some(0)), "{saw}");
     assert_eq!(saw["open"], 0, "no call is left open: {saw}");
     assert!(saw["asked"].as_u64() > Some(20), "{saw}");
+    // 135: fifty a page, none twice and none left out.
+    let (listed, pages) = (saw["listed"].as_u64(), saw["pages"].as_u64());
+    assert_eq!((pages, saw["names"].as_u64()), (listed.map(|it| it.div_ceil(50)), listed), "{saw}");
+    assert!(pages > Some(1), "{saw}");
     for code in ["-32002", "-32602"] {
         assert!(saw["refused"][code].as_u64() > Some(0), "{saw}");
     }

@@ -94,6 +94,17 @@ for (let process_ = 0; process_ < PROCESSES; process_++) {
       if (sessionId) await agent.request(methods.agent.session.close, { sessionId });
       saw.sessions++;
     }
+    if (process_ !== PROCESSES - 1) return;
+    // Everything that is listed, page by page.
+    const ids = new Set();
+    saw.pages = saw.listed = 0;
+    for (let cursor = null; cursor !== undefined; saw.pages++) {
+      const page = await agent.request(methods.agent.session.list, cursor ? { cursor } : {});
+      page.sessions.forEach((it) => ids.add(it.sessionId));
+      saw.listed += page.sessions.length;
+      cursor = page.nextCursor ?? undefined;
+    }
+    saw.names = ids.size;
   });
   one.child.stdin.end();
   await new Promise((done) => one.child.on("exit", done));
