@@ -103,6 +103,13 @@ impl Walker<'_, '_, '_> {
         let first = args.first().cloned().unwrap_or(Value::Unknown);
         let end = inside.end;
         let tokens = self.reader.tokens.get(inside.clone()).unwrap_or_default();
+        if tokens
+            .iter()
+            .skip(1)
+            .any(|token| matches!(token, Token::Name(name) if calls::reaches_network(name)))
+        {
+            self.engine.report.signal(Signal::RemoteCode, self.span, "code");
+        }
         if let Some(place) = tokens.windows(3).find_map(directory) {
             let place = self.engine.resolve(place);
             let outer = self.engine.state.cwd.replace(place);

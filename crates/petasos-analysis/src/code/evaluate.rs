@@ -77,7 +77,10 @@ impl Reader<'_> {
         let mut at = open + 1;
         while at < self.tokens.len() && !self.sign(at, close) && values.len() < most {
             let named = matches!(self.tokens.get(at), Some(Token::Name(_)));
-            if self.labelled && close == ')' && named && self.sign(at + 1, ':') {
+            let label = matches!(self.tokens.get(at), Some(Token::Name(name)) if lists("args path command cmd", name));
+            if self.labelled && close == ')' && named && self.sign(at + 1, ':')
+                || label && values.is_empty() && self.sign(at + 1, '=')
+            {
                 at += 2;
             }
             let (value, next) = self.expression(at, nesting + 1);
@@ -99,10 +102,11 @@ impl Reader<'_> {
             let (value, next) = self.expression(at, nesting);
             values.push(value);
             at = next;
-            if !self.sign(at, ',') {
+            let arrow = self.sign(at, '=') && self.sign(at + 1, '>');
+            if !self.sign(at, ',') && !arrow {
                 break;
             }
-            at += 1;
+            at += 1 + usize::from(arrow);
         }
         (values, at)
     }
@@ -148,9 +152,9 @@ impl Reader<'_> {
             match self.tokens.get(at) {
                 Some(Token::Sign(sign @ ('+' | '.' | '~' | '/'))) => {
                     let between = if *sign == '/' { "/" } else { "" };
-                    let (right, next) = self.operand(at + 1, nesting + 1);
+                    let (mut right, next) = self.operand(at + 1, nesting + 1);
+                    at = self.postfix(&mut right, next, nesting + 1);
                     value = self.joined(value, &right, between);
-                    at = next;
                 }
                 // Texts beside each other are one, in AWK also a text and a variable.
                 Some(Token::Name(_) | Token::Text(_))
@@ -333,6 +337,14 @@ impl Reader<'_> {
         if let Some(found) = self.well_known(name, at, nesting) {
             return found;
         }
+        if let Some((head, method)) = name.split_once('.')
+            && let Some(value @ (Value::Text(_) | Value::List(_))) =
+                self.constants.get(head).cloned()
+            && self.sign(at + 1, '(')
+        {
+            let (args, next) = self.arguments(at + 1, nesting + 1);
+            return (compute::method(&format!(".{method}"), &value, &args), next);
+        }
         if self.sign(at + 1, '(') {
             let (args, next) = self.arguments(at + 1, nesting + 1);
             return (self.function(name, last, &args), next);
@@ -399,6 +411,7 @@ impl Reader<'_> {
                 self.variable(&first.text())
             }
             "text" | "sql" | "raw" if args.len() == 1 => first,
+            "of" | "get" if matches!(name.rsplit('.').nth(1), Some("Path" | "Paths")) => first,
             "join" | "resolve" | "Join" if !name.starts_with('.') => {
                 let parts: Vec<String> = args.iter().map(Value::text).collect();
                 Value::Text(parts.join("/"))

@@ -8,6 +8,7 @@ use super::walk::Walker;
 use super::{Language, verbs};
 use crate::flow::guess::announces;
 use crate::rule::Signal;
+use crate::shell::normalise::UNKNOWN;
 use crate::sql;
 use crate::words::{holds, lists};
 use std::ops::Range;
@@ -79,7 +80,7 @@ impl Walker<'_, '_, '_> {
     /// A text that is a command, or words that are one, given to a function of which nothing is
     /// known.
     pub(super) fn hand_over(&mut self, name: &str, args: &[Value], inside: Range<usize>) {
-        let last = name.rsplit('.').next().unwrap_or_default();
+        let last = name.rsplit(['.', '>', ':']).next().unwrap_or_default();
         let address = args.iter().find_map(|value| match value {
             Value::Text(text) if text.starts_with("http") => Some(text),
             Value::Text(text) if text.starts_with('/') && self.seen.network => Some(text),
@@ -126,7 +127,9 @@ impl Walker<'_, '_, '_> {
     pub(super) fn unaccounted(&mut self) {
         let tokens = self.reader.tokens;
         let runner = |token: &Token| match token {
-            Token::Name(name) | Token::Text(name) if !name.contains(' ') => {
+            Token::Name(name) | Token::Text(name)
+                if !name.contains(' ') && !name.starts_with("process.") =>
+            {
                 verbs::words(name).iter().any(|word| lists(STARTS, word))
             }
             _ => false,
@@ -140,15 +143,21 @@ impl Walker<'_, '_, '_> {
             let shown = |token: Option<&Token>| matches!(token, Some(Token::Name(name)) if verbs::words(name).iter().any(|word| lists(SHOWS, word)));
             let pattern = matches!(before(2), Some(Token::Name(name)) if name == ".exec")
                 && before(3) == Some(&Token::Sign('/'));
-            let kept = matches!(before(1), Some(Token::Sign('=')));
-            if shown(before(1)) || shown(before(2)) || kept || pattern {
+            let kept = matches!(before(1), Some(Token::Sign('=' | ':')));
+            if (1..=3).any(|back| shown(before(back))) || kept || pattern {
                 continue;
             }
-            let listed = tokens.iter().skip(at).step_by(2).map_while(|token| match token {
-                Token::Text(text) => Some(text.clone()),
-                _ => None,
-            });
-            let listed: Vec<String> = listed.take(8).collect();
+            let behind = tokens.iter().skip(at).take(16);
+            let listed = behind
+                .take_while(|token| !matches!(token, Token::Sign(')' | ';' | '\n')))
+                .filter_map(|token| match token {
+                    Token::Text(text) => Some(text.clone()),
+                    _ => None,
+                });
+            let mut listed: Vec<String> = listed.collect();
+            if listed.iter().skip(1).all(|word| word.starts_with('-')) {
+                listed.push(UNKNOWN.to_string());
+            }
             if is_command(text.split_whitespace()) {
                 self.shell(text.clone());
             } else if listed.len() > 1 && is_command(listed.iter().map(String::as_str)) {
@@ -193,7 +202,9 @@ impl Walker<'_, '_, '_> {
     /// The function that is called by its name: `send(:system, …)`, `call_user_func("system", …)`.
     pub(super) fn sent(&self, name: &str, open: usize) -> Option<String> {
         let last = name.rsplit('.').next().unwrap_or_default();
-        if !lists("send __send__ public_send call_user_func call_user_func_array", last) {
+        if !lists("send __send__ public_send call_user_func call_user_func_array", last)
+            && name != "do.call"
+        {
             return None;
         }
         let at = open + 1 + usize::from(self.sign(open + 1, ':'));

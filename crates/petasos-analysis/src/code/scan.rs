@@ -277,7 +277,8 @@ fn blank_braces(text: &str, open: &str) -> String {
         match tail.split_once('}') {
             Some((inner, after)) => {
                 let home = lists(
-                    "os.environ['HOME'] process.env.HOME ENV['HOME'] os.homedir() HOME",
+                    "os.environ['HOME'] process.env.HOME ENV['HOME'] os.homedir() HOME Dir.home Path.home() \
+                        require('os').homedir() os.path.expanduser('~')",
                     inner.trim(),
                 );
                 let name = inner.trim();

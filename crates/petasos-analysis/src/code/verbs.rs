@@ -45,6 +45,9 @@ pub(super) fn action(owner: &str, last: &str) -> Option<Action> {
     if !has(TAKE_AWAY) {
         return None;
     }
+    if own.len() == 2 && has("file") {
+        return Some(Action::Delete);
+    }
     // `User.delete_all`, `index.delete`: everything that a store holds.
     let store = owners.last().is_some_and(|word| lists(STORES, word) && word != "db");
     if own.len() == 2 && has("all") || store && own.len() == 1 && has("delete drop destroy") {

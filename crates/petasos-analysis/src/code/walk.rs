@@ -168,7 +168,7 @@ impl Walker<'_, '_, '_> {
             self.seen.cloud |= calls::is_cloud_library(text);
             self.seen.engine |= text == "dockerode";
             self.seen.sockets |= text == "socket";
-            self.seen.network |= text == "socket";
+            self.seen.network |= lists("socket http https net tls node:http node:https", text);
         }
         self.seen.network |= text.starts_with("http://") || text.starts_with("https://");
         self.seen.duplicates |= text.contains("<&") || text.contains(">&");

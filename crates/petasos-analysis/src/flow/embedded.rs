@@ -36,7 +36,7 @@ const ABOUT: &str = "-t -m -k -g --message --title --body --description --commen
 
 /// Words behind which a command is only shown or stored.
 const SHOWN: &str = "print println puts echo printf say log write console.log VALUES values INSERT \
-    insert LIKE like io.write message Console.WriteLine putStrLn display format Println";
+    insert LIKE like io.write message Console.WriteLine putStrLn display format Println print_endline print_string";
 
 impl Engine<'_> {
     /// Follows commands in what `call` is given, where nothing was found about it so far.
@@ -140,6 +140,10 @@ impl Engine<'_> {
         let word = |at: usize| call.args.get(at).map_or("", |arg| arg.text.as_str());
         let starts = |at: &usize| {
             let name = base(word(*at));
+            // `g/rm -rf/d`: what stands in a pattern is none.
+            if word(*at).contains('/') && !word(*at).contains("bin/") {
+                return false;
+            }
             let led = *at > 0 && lists("exec run spawn -- -e --exec", word(at - 1));
             announces(name, word(at + 1))
                 || led && rule::knows(name) && !lists(RUNNERS, call.program)
@@ -153,7 +157,10 @@ impl Engine<'_> {
 
     /// Arguments that a builtin evaluates by itself: subscripts, and commands it calls back.
     pub(super) fn follow_evaluated(&mut self, program: &str, args: &[Arg], span: Span) {
-        if lists("let test [ unset read printf wait declare", program) {
+        if lists(
+            "let test [ unset read printf wait declare local export typeset readonly getopts",
+            program,
+        ) {
             for arg in args.iter().take(16) {
                 if let Some(code) = subscript(&arg.text) {
                     self.run_shell(arg.with_text(code), span);
@@ -320,7 +327,7 @@ fn parted(line: &str) -> Vec<(String, bool)> {
     let mut fresh = false;
     let mut open = false;
     for letter in line.chars() {
-        let sign = "\"',()[]{}!\\@+=%<>".contains(letter);
+        let sign = "\"',()[]{}!\\@+=%<>:".contains(letter);
         if sign || letter.is_whitespace() {
             fresh |= sign;
             open = false;

@@ -185,6 +185,31 @@ impl Engine<'_> {
         }
     }
 
+    /// A variable in front of a command: a command, code, or a file of this line that it holds.
+    pub(super) fn carried(&mut self, name: &str, value: &Arg, span: Span) {
+        let text = value.text.as_str();
+        if !is_shouted(name) {
+            return;
+        }
+        let mut words = text.split_whitespace();
+        if let (Some(first), Some(next)) = (words.next(), words.next())
+            && announces(first, next)
+        {
+            self.run_phrases(text, span);
+        }
+        if ["(\"", "('"].iter().any(|mark| text.contains(mark)) {
+            self.run_inner(Inner::Code(Language::Other, value.clone()), span);
+        }
+        if let Some(body) = text.strip_prefix("() {") {
+            self.run_inner(Inner::Shell(value.with_text(body), Vec::new()), span);
+        }
+        if text.starts_with("/dev/fd/")
+            && let Some(held) = self.held(text).and_then(|held| held.text)
+        {
+            self.run_phrases(&held, span);
+        }
+    }
+
     /// What the session exported before makes programs of this line run, too.
     pub(crate) fn obey_exports(&mut self) {
         let facts = self.facts;
@@ -245,6 +270,11 @@ impl Engine<'_> {
         };
         self.run_inner(inner, span);
     }
+}
+
+/// A name in capitals, as the variables of programs have.
+fn is_shouted(name: &str) -> bool {
+    name.len() > 2 && !name.bytes().any(|byte| byte.is_ascii_lowercase())
 }
 
 /// A library that is not one of the system's.

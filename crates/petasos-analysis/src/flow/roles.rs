@@ -76,7 +76,7 @@ const IN_PLACE: &str = "-replace -insert -remove -i -L --in-place --inplace -w -
 const DISK_VERBS: &str = "restore write mkfs format wipe erase zero create init clone burn flash -z --zero-range \
     --wipe --erase --format --zap zap mklabel mkpart restoredisk restoreparts --write --restore \
     -w --punch-hole -p --autonuke secure-erase --clear labelclear mkpartfs part-init part-disk mkswap sanitize --overwrite -r --discard mktable rm";
-const DISK_PROGRAMS: &str = "mk make- newfs write image etcher format wipe erase flash burn restore clone zero nuke shred part \
+const DISK_PROGRAMS: &str = "mk make- newfs write image etcher unmap format wipe erase flash burn restore clone zero nuke shred part \
     install discard nwipe fallocate";
 /// Programs that only look at a disk, or attach it.
 const DISK_READERS: &str = "ls lsblk blkid smartctl mount umount file stat cat head hexdump xxd od udevadm \
@@ -196,6 +196,8 @@ impl Engine<'_> {
             }
             let made = last.is_some_and(|last| std::ptr::eq(last, arg));
             let written = lists(OUTPUTS, name)
+                || name.starts_with('-')
+                    && ends("_out -out -destination -dest -jar -logfile", name)
                 || made
                 || in_place && !keeper && !arg.text.starts_with('-') && name != "-i";
             if written && !lists(LOOKERS, call.program) && is_sensitive(&path, call) {
@@ -210,7 +212,7 @@ const PUTS: &str = "export checkout co clone copy cp put extract download pull g
     save dump render generate convert decrypt";
 
 /// Programs that make their last operand.
-const MAKERS: &str = "uniq zip xxd script iconv unsquashfs pdftk qpdf gs inkscape sox lame mksquashfs \
+const MAKERS: &str = "zipfile tarfile uniq zip xxd script iconv unsquashfs pdftk qpdf gs inkscape sox lame mksquashfs \
     genisoimage mkisofs ar rar 7z 7za cabextract unrar unar pdftotext rsvg-convert wkhtmltopdf tidy \
     objcopy strip cwebp optipng jpegtran pngcrush mkfifo mknod m4 uglifyjs sass lessc stylus";
 
@@ -323,7 +325,8 @@ fn verb(call: &Call<'_>) -> Option<Signal> {
             return Some(Signal::CloudDelete);
         }
         let operation = behind && lists(OPERATIONS, option);
-        if let Some(signal) = meaning(word).filter(|_| !behind || operation) {
+        if let Some(signal) = meaning(word).filter(|_| (!behind || operation) && before != "cache")
+        {
             return Some(signal);
         }
         if word == "push"

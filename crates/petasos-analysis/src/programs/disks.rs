@@ -48,6 +48,7 @@ pub(super) static PROGRAMS: &[Program] = &[
     act(DiskFormat, "flashrom", "-w|-E"),
     act(DiskFormat, "mtd", "erase|write"),
     act(DiskFormat, "fastboot", "erase|format|flash; -w"),
+    act(DiskFormat, "wodim cdrecord growisofs", "~blank=|-z/dev"),
     act(DiskFormat, "cipher", "@/w*"),
     act(DiskFormat, "blkzone", "reset|finish"),
     act(DiskFormat, "ocs-sr", "..restore*"),

@@ -19,7 +19,8 @@ pub(super) static PROGRAMS: &[Program] = &[
          checkout -f|--force|-B|--ours|--theirs|--pathspec-from-file; checkout --; \
          checkout #3 !-b|--orphan|--track|-t|--detach; \
          checkout ...|./|:/|[*]|:|.. !-b|--orphan|--track|-t|--detach; \
-         checkout */*.?|*/*.??|*/*.??? !-b|--orphan|--track|-t|--detach; annex drop --force; \
+         checkout *.rs|*.py|*.js|*.ts|*.tsx|*.go|*.c|*.h|*.cpp|*.java|*.rb|*.php|*.sh|*.md|*.txt|\
+         *.json|*.toml|*.yml|*.yaml|*.css|*.html|*.lock !-b|--orphan|--track|-t|--detach; annex drop --force; \
          switch -f|--force|--discard-changes|-C|--force-create; restore !-S|--staged; \
          restore -W|--worktree; stash drop|clear; rm -r|-f|--force !--cached !-n; \
          worktree remove -f|--force; submodule deinit -f|--force; read-tree --reset|-u; \
@@ -52,12 +53,17 @@ pub(super) static PROGRAMS: &[Program] = &[
         VALUES,
         "config core.hookspath|core.sshcommand|core.fsmonitor|credential.helper|http.sslverify|\
          core.pager|init.templatedir|core.editor _ --global|--system; config core.hookspath /*|~*; \
-         config core.sshcommand _",
+         config core.sshcommand _; config url.*|http.proxy|gpg.program|core.gitproxy _ --global|--system; \
+         clone|fetch|pull|push @http.sslverify=false",
     ),
     act(GitDiscard, "jj sl", "abandon|hide|restore; op|operation abandon|restore; undo _"),
     act(GitDiscard, "cvs", "update|up -C"),
     act(GitDiscard, "bzr brz p4 fossil got darcs", "revert|obliterate|uncommit|clean-tree"),
     act(GitRemote, "svn", "delete|rm|remove|del ..*://*"),
-    act(GitDiscard, "hg", "strip|purge; update -C|--clean; revert -a|--all"),
+    act(
+        GitDiscard,
+        "hg",
+        "strip|purge|rollback|histedit|prune|uncommit; update -C|--clean; revert -a|--all",
+    ),
     act(GitDiscard, "svn", "revert -R|--recursive; cleanup --remove-unversioned"),
 ];

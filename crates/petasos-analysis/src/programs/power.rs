@@ -18,7 +18,8 @@ pub(super) static PROGRAMS: &[Program] = &[
         "reboot|poweroff|halt|kexec|suspend|hibernate|hybrid-sleep|emergency|rescue|soft-reboot|\
          suspend-then-hibernate; \
          isolate|start|set-default ..reboot.target|poweroff.target|halt.target|shutdown.target|\
-         kexec.target|emergency.target|rescue.target|suspend.target|hibernate.target|\
+         kexec.target|systemd-reboot*|systemd-poweroff*|systemd-halt*|systemd-kexec*|\
+         systemd-suspend*|emergency.target|rescue.target|suspend.target|hibernate.target|\
          runlevel?.target|ctrl-alt-del.target|soft-reboot.target|exit.target; \
          isolate reboot|poweroff|halt|rescue|emergency",
     ),

@@ -45,7 +45,7 @@ pub(super) static PROGRAMS: &[Program] = &[
     act(SecurityOff, "journalctl", "@--vacuum*|--rotate"),
     act(SecurityOff, "falconctl osqueryctl", "stop|unload|uninstall; -d"),
     act(SecurityOff, "net", "user @/add|/delete; localgroup @/add"),
-    act(SecurityOff, "ip", "link @down|delete|del; @flush"),
+    act(SecurityOff, "ip", "link !..show|list @down|delete|del; @flush"),
     act(SecurityOff, "ifconfig", "@down"),
     act(SecurityOff, "nmcli", "@off|delete"),
     act(SecurityOff, "authselect", "apply-changes|select|disable-feature"),

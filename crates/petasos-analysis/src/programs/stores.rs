@@ -12,7 +12,7 @@ pub(super) static PROGRAMS: &[Program] = &[
         DestructiveSql,
         "mongosh mongo",
         "~dropdatabase|runcommand({drop|.drop(|deletemany({})|remove({})|dropindexes(|dropuser(|\
-         shutdownserver(",
+         shutdownserver(|shutdown:1",
     ),
     act(DestructiveSql, "mongorestore", "@--drop"),
     act(DestructiveSql, "pg_restore", "@--clean|-c"),

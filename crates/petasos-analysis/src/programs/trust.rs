@@ -23,6 +23,8 @@ pub(super) static PROGRAMS: &[Program] = &[
     act(KeyImplant, "systemctl", "enable"),
     act(KeyImplant, "update-alternatives", "@--install|--set"),
     act(KeyImplant, "sc", "create"),
+    act(KeyImplant, "keytool", "@-importcert|-import|-delete|-importkeystore"),
+    act(KeyImplant, "certutil", "-A"),
     act(KeyImplant, "hash", "@-p"),
     act(KeyImplant, "enable", "@-f"),
 ];

@@ -144,7 +144,8 @@ fn editor_command(code: &Arg, inners: &mut Inners) {
         .trim_start();
     let command = found
         .split_once('!')
-        .filter(|(head, _)| head.is_empty() || lists("r w read write term", head.trim()));
+        .filter(|(head, _)| head.is_empty() || lists("r w read write term terminal", head.trim()));
+    let command = command.or_else(|| found.split_once("terminal "));
     if let Some((_, command)) = command {
         inners.shell(code.with_text(command));
     }

@@ -216,6 +216,12 @@ fn options(call: &Call<'_>, language: Language, inners: &mut Inners) -> Option<O
             push_code(language, code.as_ref(), inners);
             found = true;
             at += 1;
+        } else if lists(valued(language), text) {
+            at += 1;
+            let code = call.args.get(at).and_then(|arg| arg.text.strip_prefix("data:"));
+            if let Some((_, code)) = code.and_then(|code| code.split_once(',')) {
+                inners.list.push(Inner::Code(language, arg.with_text(code)));
+            }
         } else if text == "-m" && language == Language::Python {
             // Modules that take code for arguments.
             module(call.args.get(at + 1..).unwrap_or_default(), inners);
@@ -258,6 +264,16 @@ fn options(call: &Call<'_>, language: Language, inners: &mut Inners) -> Option<O
     Some(Options { at, found })
 }
 
+/// Options whose value is the next argument.
+fn valued(language: Language) -> &'static str {
+    match language {
+        Language::Python => "-X -W",
+        Language::Php => "-d -c -z",
+        Language::JavaScript => "-r --require --import --loader --experimental-loader -C",
+        _ => "",
+    }
+}
+
 /// Code whose value is printed, said so.
 fn shown(code: &Arg, prints: bool) -> Arg {
     if prints { code.with_text(format!("console.log({})", code.text)) } else { code.clone() }
@@ -265,8 +281,11 @@ fn shown(code: &Arg, prints: bool) -> Arg {
 
 /// The code behind a letter that announces some; empty when it is the next argument.
 fn code_in_flags(flags: &str, language: Language) -> Option<&str> {
-    let library =
-        flags.starts_with(['I', 'M', 'm', 'r', 'W', 'x'].as_slice()) && language != Language::Php;
+    let library = match language {
+        Language::Php => false,
+        Language::Python => flags.starts_with(['W', 'X']),
+        _ => flags.starts_with(['I', 'M', 'm', 'r', 'W', 'x']),
+    };
     if library {
         return None;
     }
@@ -322,8 +341,11 @@ fn expect_script(code: &Arg, inners: &mut Inners) {
             let argv: Vec<Arg> = argv.map(|word| code.with_text(word)).collect();
             inners.argv(argv);
         }
-        let command =
-            ["spawn ", "exec ", "system "].iter().find_map(|verb| piece.strip_prefix(verb));
+        let command = ["spawn ", "exec ", "system ", "send "]
+            .iter()
+            .find_map(|verb| piece.strip_prefix(verb));
+        // What is sent is typed.
+        let command = command.map(|it| it.trim_matches('"').trim_end_matches("\\r"));
         if let Some(command) = command {
             inners.shell(code.with_text(command));
         }
@@ -333,7 +355,12 @@ fn expect_script(code: &Arg, inners: &mut Inners) {
 fn push_code(language: Language, code: Option<&Arg>, inners: &mut Inners) {
     if let Some(code) = code {
         // IPython runs what follows an exclamation mark.
-        for line in code.text.lines().filter_map(|line| line.trim_start().strip_prefix('!')) {
+        let command = |line: &'_ str| {
+            let line = line.trim_start();
+            let marks = ["%sx ", "%system ", "!!", "!"];
+            marks.iter().find_map(|mark| line.strip_prefix(mark)).map(str::to_owned)
+        };
+        for line in code.text.lines().filter_map(command) {
             let line = code.with_text(line);
             inners
                 .list

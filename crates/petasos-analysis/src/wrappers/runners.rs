@@ -16,7 +16,7 @@ pub(super) static WRAPPER: Wrapper = Wrapper {
 /// Options of runners that take a value.
 const RUNNING: &str = "-n --name -p --package --with --env-file -w --filter";
 const PANES: &str = "..new ..new-session ..neww ..new-window ..splitw ..split-window ..run ..run-shell ..send-keys \
-    ..send ..respawn-pane ..if-shell ..display-popup ..popup";
+    ..send ..respawn-pane ..pipe-pane ..set-hook ..bind ..bind-key ..if-shell ..display-popup ..popup";
 
 const ROWS: &[Row] = &[
     after("watch", "-n --interval -d", 0),
