@@ -55,7 +55,7 @@ pub(super) static KEYS: &[Key] = &[
     key("vertex.project", Text, "", "Google Cloud project"),
     key("vertex.region", Text, "", "Google Cloud region"),
     key("smart_model_routing", Any, "", "Cheaper models for simple turns").reserved("routing by difficulty"),
-    key("moa", Any, "", "Models of the mixture"),
+    key("moa", Any, "", "Models of the mixture: `default_preset`, `presets.NAME.{reference_models, aggregator, max_tokens, enabled}`, `save_traces`, `trace_dir`"),
 ];
 
 // One row a line reads as a table.

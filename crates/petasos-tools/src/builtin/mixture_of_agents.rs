@@ -1,5 +1,7 @@
 //! `mixture_of_agents`: several models answer one hard question, and one more merges them.
 
+mod trace;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -216,12 +218,13 @@ async fn mix(
         preset.references.iter().map(|slot| asked(model, slot, &prompt, Role::MoaReference, cx));
     let answers = join_all(asked).await;
     let (mut used, mut failed, mut costs) = (Vec::new(), Vec::new(), Map::new());
-    let mut opinions = String::new();
+    let (mut opinions, mut said) = (String::new(), Map::new());
     for (slot, answer) in preset.references.iter().zip(answers) {
         match answer {
             Ok(opinion) => {
                 opinions.extend(["\n\n[", &slot.name(), "]\n", opinion.text.trim()]);
                 costs.insert(slot.name(), cents(opinion.usd));
+                said.insert(slot.name(), opinion.text.into());
                 used.push(slot.name());
             }
             Err(why) => failed.push(json!({ "model": slot.name(), "error": why })),
@@ -253,6 +256,10 @@ async fn mix(
         if !list.is_empty() {
             told[key] = list.into();
         }
+    }
+    let whole = json!({ "question": question, "answers": said, "result": told });
+    if let Some(place) = trace::keep(whole, cx).await {
+        told["trace"] = place.into();
     }
     Ok(told)
 }

@@ -52,6 +52,28 @@ fn mixed(references: &[&str], aggregator: &str) -> Value {
     bench.run("mixture_of_agents", &json!({ "user_prompt": "Which is it?" }))
 }
 
+// E15: what each of them said is kept where that is wanted, for its owner alone.
+#[test]
+fn a_trace_has_what_each_model_said() {
+    let slot = |model: &str| json!({ "provider": "p", "model": model });
+    let mut bench = Bench::with(&json!({ "moa": {
+        "save_traces": true, "trace_dir": "traces",
+        "presets": { "default": {
+            "reference_models": [slot("a"), slot("broken")], "aggregator": slot("judge"),
+        } },
+    } }));
+    bench.ports.model = Some(Arc::new(Scripted));
+    let told = bench.run("mixture_of_agents", &json!({ "user_prompt": "Which is it?" }));
+    let place = std::path::PathBuf::from(told["trace"].as_str().unwrap());
+    assert!(place.starts_with(bench.cx.settings.home().join("traces")), "{told}");
+    let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(&place).unwrap());
+    assert_eq!(mode & 0o777, 0o600);
+    let kept: Value = serde_json::from_slice(&std::fs::read(place).unwrap()).unwrap();
+    assert_eq!(kept["answers"], json!({ "p/a": "I am a" }), "{kept}");
+    assert_eq!(kept["question"], "Which is it?");
+    assert_eq!(kept["result"]["failed"][0]["model"], "p/broken");
+}
+
 // E19 154
 #[test]
 fn one_failure_is_named_and_the_others_go_on() {
