@@ -76,29 +76,52 @@ fn files_with(folder: &Path, words: &[u8]) -> Vec<PathBuf> {
     found
 }
 
-#[test]
-fn nobody_reads_another_chat() {
-    const WORD: &str = "heliotrope";
-    let api = BotApi::new();
+const WORD: &str = "heliotrope";
+
+/// Una writes a draft and another one, starts a job, gets a long result and has something noted.
+fn unas_work() -> Loopback {
     let remember = json!({ "action": "add", "target": "user", "content": "likes heliotrope" });
     let draft = |words: &str| json!({ "path": "draft.txt", "content": words });
-    let unas = told_in_order(vec![
+    let job = json!({ "command": "echo heliotrope-job", "background": true });
+    let long = json!({ "command": "seq -f 'heliotrope line %g of a long result' 1 9000" });
+    told_in_order(vec![
         Say::Calls(vec![("write_file", draft("heliotrope is a colour"))]),
         Say::Text("drafted"),
         // The first change of the next turn keeps what was there before.
         Say::Calls(vec![("write_file", draft("mauve is a colour"))]),
-        Say::Calls(vec![(
-            "terminal",
-            json!({ "command": "echo heliotrope-job", "background": true }),
-        )]),
+        Say::Calls(vec![("terminal", job)]),
         Say::Calls(vec![("process", json!({ "action": "list" }))]),
-        Say::Calls(vec![(
-            "terminal",
-            json!({ "command": "seq -f 'heliotrope line %g of a long result' 1 9000" }),
-        )]),
+        Say::Calls(vec![("terminal", long)]),
         Say::Calls(vec![("memory", remember)]),
         Say::Text("kept"),
-    ]);
+    ])
+}
+
+/// What Ben tries: checkpoints of the workspace, what the tools give, and every file.
+fn bens_tries(home: &Home, job: Option<&str>, kept: &[PathBuf]) -> Vec<Say> {
+    let copies = std::fs::read_dir(home.agent().join("checkpoints")).expect("checkpoints");
+    let copies: Vec<PathBuf> = copies.flatten().map(|it| it.path()).collect();
+    assert!(copies.iter().any(|copy| copy.join("HEAD").exists()), "{copies:?}");
+    let mut tries = Vec::new();
+    for copy in copies.iter().filter(|it| it.is_dir()) {
+        let line = format!("git --git-dir={} log --all -p", copy.display());
+        tries.push(("terminal", json!({ "command": line })));
+    }
+    tries.push(("session_search", json!({ "query": WORD })));
+    tries.push(("process", json!({ "action": "list" })));
+    tries.push(("memory", json!({ "action": "read", "target": "user" })));
+    if let Some(job) = job {
+        tries.push(("process", json!({ "action": "log", "session_id": job })));
+    }
+    for path in kept {
+        tries.push(("read_file", json!({ "path": path.display().to_string() })));
+    }
+    tries.into_iter().map(|call| Say::Calls(vec![call])).collect()
+}
+
+#[test]
+fn nobody_reads_another_chat() {
+    let (api, unas) = (BotApi::new(), unas_work());
     let home = unas.home();
     configure(&home, &unas, &api);
     let first = gateway(&home);
@@ -112,35 +135,13 @@ fn nobody_reads_another_chat() {
         .split("session_id")
         .nth(1)
         .and_then(|rest| rest.split('"').find(|it| it.contains("proc_")));
-    let job = job.map(|job| job.trim_end_matches('\\').to_owned());
+    let job = job.map(|job| job.trim_end_matches('\\'));
     drop(first);
     // Every file that has the word in it, wherever the program keeps it.
     let mut kept = files_with(&home.agent(), WORD.as_bytes());
     kept.extend(files_with(&std::env::temp_dir().join("petasos"), WORD.as_bytes()));
     assert!(!kept.is_empty(), "nothing was kept at all: {told}");
-    // What the workspace was before: whose it is says its owner, not git.
-    let copies = std::fs::read_dir(home.agent().join("checkpoints")).expect("checkpoints");
-    let copies: Vec<PathBuf> = copies.flatten().map(|it| it.path()).collect();
-    assert!(copies.iter().any(|copy| copy.join("HEAD").exists()), "{copies:?}");
-    let show = |copy: &PathBuf| {
-        let line = format!("git --git-dir={} log --all -p", copy.display());
-        Say::Calls(vec![("terminal", json!({ "command": line }))])
-    };
-    let mut tries: Vec<Say> = copies.iter().filter(|it| it.is_dir()).map(show).collect();
-    let before = tries.len();
-    tries.extend([
-        Say::Calls(vec![("session_search", json!({ "query": WORD }))]),
-        Say::Calls(vec![("process", json!({ "action": "list" }))]),
-        Say::Calls(vec![("memory", json!({ "action": "read", "target": "user" }))]),
-    ]);
-    if let Some(job) = &job {
-        let log = json!({ "action": "log", "session_id": job });
-        tries.push(Say::Calls(vec![("process", log)]));
-    }
-    for path in &kept {
-        let path = path.display().to_string();
-        tries.push(Say::Calls(vec![("read_file", json!({ "path": path }))]));
-    }
+    let mut tries = bens_tries(&home, job, &kept);
     let count = tries.len();
     tries.push(Say::Text("tried"));
     let bens = told_in_order(tries);
@@ -158,11 +159,8 @@ fn nobody_reads_another_chat() {
     for (at, heard) in heard.iter().enumerate() {
         // What he asked for himself is no news to him.
         let news = heard.replace(&format!("\\\"query\\\":\\\"{WORD}\\\""), "");
-        assert!(
-            !news.contains(WORD),
-            "try {at} ({:?}): {heard}",
-            kept.get(at.saturating_sub(before + 4))
-        );
+        let file = (at + kept.len()).checked_sub(count).and_then(|at| kept.get(at));
+        assert!(!news.contains(WORD), "try {at} ({file:?}): {heard}");
     }
     let prompt = bens.asked()[0]["messages"][0].to_string();
     assert!(!prompt.contains(WORD), "her notes are not in his prompt");

@@ -95,7 +95,6 @@ fn answers(calls: &[(String, Value)], number: i64) -> usize {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the new version is a copy of the program")]
 fn s143_installed_started_restarted_upgraded_and_stopped_under_load_loses_nothing() {
     let (model, api) = (echo(), BotApi::new());
     let home = model.home();
