@@ -31,7 +31,7 @@ use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::{BoxFuture, CallContext, CallId, SessionId, Settings, ToolName, TurnId};
 
 use crate::grants::{Memory, Shelf};
-use crate::permissions::{Deed, Kind};
+use crate::permissions::{Anchors, Deed, Kind};
 use crate::scan::Scanner;
 use crate::settings::{ApprovalSettingsError, Approvals, Backend};
 use decision::{Decision, Observed};
@@ -125,7 +125,8 @@ impl Engine {
             }
         }
         let mut escalated = layers::escalated(intent.escalated);
-        escalated.extend(tainted::gates(intent, &deeds, approvals, cx));
+        let anchors = Anchors { home: Path::new(&facts.home), workspace: &cx.workspace };
+        escalated.extend(tainted::gates(intent, (&deeds, anchors), approvals, cx));
         let spent = self.memory.spent(&cx.session);
         escalated.extend(spending::gates(intent, spent, &approvals.spending, cx));
         self.waive_escalated(&mut escalated, approvals, cx);

@@ -48,6 +48,17 @@ pub enum Switch {
     Off,
 }
 
+/// What strangers' words in a conversation lead to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strangers {
+    /// A person is asked before deeds that outlast or leave it.
+    Gates,
+    /// It is told, and nobody is asked.
+    Warnings,
+    /// Nothing.
+    Nothing,
+}
+
 /// A setting that must not be guessed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApprovalSettingsError {
@@ -106,7 +117,7 @@ pub struct Approvals {
     /// What is wanted of somebody else's scanner, where it is on.
     pub scan: Option<Wish>,
     /// Whether words of strangers raise the gate for what outlasts or leaves a conversation.
-    pub taint: Switch,
+    pub taint: Strangers,
     /// What may be spent without a question.
     pub spending: Spending,
 }
@@ -168,8 +179,9 @@ impl Approvals {
             permissions: Permissions::read(settings)?,
             scan: Wish::read(settings)?,
             taint: match settings.text("security.taint") {
-                None | Some("on") => Switch::On,
-                Some("warn" | "off") => Switch::Off,
+                None | Some("on") => Strangers::Gates,
+                Some("warn") => Strangers::Warnings,
+                Some("off") => Strangers::Nothing,
                 Some(other) => return Err(unknown("security.taint", other, "on, warn, off")),
             },
             spending: Spending::read(settings),
@@ -180,7 +192,7 @@ impl Approvals {
     #[must_use]
     pub(crate) fn tightened(mut self) -> Self {
         self.mode = Mode::Manual;
-        self.taint = Switch::On;
+        self.taint = Strangers::Gates;
         (self.cron, self.headless, self.subagents) = (Absent::Deny, Absent::Deny, Absent::Deny);
         self.allowlist.clear();
         self.permissions.forget_allowed();

@@ -5,13 +5,14 @@ use petasos_contract::CallContext;
 use petasos_contract::approval::{Finding, FindingKind, Intent, Scope};
 use petasos_contract::context::Surface;
 use petasos_contract::effect::Effect;
+use petasos_contract::event::Event;
 use petasos_contract::taint::{Carry, Heat};
 use serde_json::Value;
 
-use super::decision::{Class, Observed};
+use super::decision::{Class, Observed, Waiver};
 use super::layers::finding;
-use crate::permissions::{Access, Deed};
-use crate::settings::{Approvals, Switch};
+use crate::permissions::{Access, Anchors, Deed};
+use crate::settings::{Approvals, Strangers};
 
 /// Files that agents take for instructions.
 const INSTRUCTIONS: &str = "agents.md claude.md gemini.md soul.md .hermes.md .cursorrules \
@@ -24,31 +25,47 @@ const FETCHERS: [&str; 21] = [
     "ncat", "telnet", "socat", "gh", "glab", "dig", "ftp", "sftp", "rclone",
 ];
 
-/// What a person must agree to because strangers' words may be speaking.
+const LEAKS: &str = "it would carry private text out";
+
+/// What a person must agree to because strangers' words may be speaking. Where the user wants
+/// warnings only, it is told and nobody is asked.
 pub(super) fn gates(
     intent: &Intent<'_>,
-    deeds: &[Deed],
+    (deeds, anchors): (&[Deed], Anchors<'_>),
     approvals: &Approvals,
     cx: &CallContext,
 ) -> Vec<Observed> {
     let heat = cx.words.heat();
-    if heat == Heat::Clean || approvals.taint == Switch::Off {
+    if heat == Heat::Clean || approvals.taint == Strangers::Nothing {
         return Vec::new();
     }
     let at = Gate { heat, cx, text: intent.plan.args.words() };
     let mut found = Vec::new();
     for effect in intent.plan.effects.iter() {
-        found.extend(match effect {
+        let mut seen = match effect {
             Effect::Send { target } if intent.tool.as_str().starts_with("browser_") => {
                 Some(at.form(target))
             }
             Effect::Send { target } => Some(at.whoever(target)),
+            Effect::Actuate { target, guarded } => at.moved(target, *guarded),
             Effect::Spend { .. } => at.when_hot("spend", Scope::Session),
             Effect::Reach(_) | Effect::ReachPrivate(_) => at.when_leaking(),
             Effect::Command { script, .. } => at.when_dictated("command", script),
             Effect::Code { source, .. } => at.when_dictated("program", source),
             _ => None,
-        });
+        };
+        // Nobody is there: a rule that names the target was written for that, but not for private
+        // text.
+        if let (Some(seen), Effect::Send { target } | Effect::Actuate { target, .. }) =
+            (&mut seen, effect)
+            && !cx.attended
+            && !cx.words.leaks(&at.text)
+        {
+            let deed = deeds.iter().find(|deed| deed.targets.contains(target));
+            let rule = deed.and_then(|deed| approvals.permissions.allowing(deed, anchors));
+            seen.waived = rule.map(Waiver::AllowRule);
+        }
+        found.extend(seen);
     }
     // Changes of skills are kept for a person to decide, by the tool itself.
     if intent.tool.as_str() != "skill_manage" && deeds.iter().any(writes_instructions) {
@@ -66,6 +83,12 @@ pub(super) fn gates(
         ("cronjob", "create" | "update" | "resume") => at.unless_own("schedule"),
         _ => None,
     });
+    if approvals.taint == Strangers::Warnings {
+        for it in found.drain(..) {
+            let text = format!("{}: {}", it.finding.key, it.finding.why);
+            cx.events.emit(|| Event::Notice { text });
+        }
+    }
     found
 }
 
@@ -131,9 +154,20 @@ impl Gate<'_> {
         asks.then(|| self.found(deed, &carried, Scope::Once))
     }
 
-    /// Whoever is written to must have been agreed to.
+    /// Whoever is written to must have been agreed to; private text each time.
     fn whoever(&self, target: &str) -> Observed {
-        self.found(&format!("send to {target}"), &self.carried(), Scope::Session)
+        let deed = format!("send to {target}");
+        if self.cx.words.leaks(&self.text) {
+            return self.found(&deed, &[LEAKS.to_owned()], Scope::Once);
+        }
+        self.found(&deed, &self.carried(), Scope::Session)
+    }
+
+    /// A thing in the world is moved, one that people are kept safe by also later.
+    fn moved(&self, target: &str, guarded: bool) -> Option<Observed> {
+        let widest = if guarded { Scope::Once } else { Scope::Session };
+        let asks = guarded || self.heat == Heat::Hot;
+        asks.then(|| self.found(&format!("move {target}"), &self.carried(), widest))
     }
 
     /// A form with what people keep to themselves, or to another host than the page's.
@@ -143,10 +177,10 @@ impl Gate<'_> {
     }
 
     fn when_leaking(&self) -> Option<Observed> {
-        self.cx.words.leaks(&self.text).then(|| {
-            let why = "it would carry private text out".to_owned();
-            self.found("private text in a request", &[why], Scope::Once)
-        })
+        self.cx
+            .words
+            .leaks(&self.text)
+            .then(|| self.found("private text in a request", &[LEAKS.to_owned()], Scope::Once))
     }
 
     /// A command line that strangers wrote.

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use petasos_approval::Engine;
 use petasos_contract::approval::{FindingKind, Intent, Policy, Scope, Verdict};
 use petasos_contract::context::Surface;
 use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::event::{Event, EventSink, Subscriber};
 use petasos_contract::taint::Provenance;
 use petasos_contract::{Args, CallContext, Plan, ToolName};
 use petasos_taint::Words;
@@ -36,6 +38,10 @@ fn judged(tool: &str, args: &Value, effects: Effects, cx: &CallContext) -> Verdi
     Engine::default().judge(&Intent { tool: &tool, plan: &plan, escalated: &[] }, cx)
 }
 
+fn lamp() -> Effects {
+    Effects::one(Effect::Actuate { target: "light.hall".to_owned(), guarded: false })
+}
+
 fn deeds(cx: &CallContext) -> Vec<(&'static str, Value, Effects)> {
     let work = cx.workspace.to_path_buf();
     let command = |script: &str| {
@@ -59,6 +65,7 @@ fn deeds(cx: &CallContext) -> Vec<(&'static str, Value, Effects)> {
         ("terminal", json!({}), command("echo x >> AGENTS.md")),
         ("terminal", json!({}), command("echo x >> CLAUDE.md")),
         ("image_generate", json!({}), Effects::one(Effect::Spend { cents: 4 })),
+        ("ha_call_service", json!({}), lamp()),
     ]
 }
 
@@ -181,4 +188,51 @@ fn a_form_with_a_secret_is_asked_about_once_while_hot_and_for_the_session_later(
         assert!(gate.key.contains("form to shop.example"), "{}", gate.key);
         assert_eq!(gate.widest, widest);
     }
+}
+
+#[test]
+fn a_rule_that_names_the_target_speaks_for_people_who_are_not_there_but_not_for_private_text() {
+    let place = Place::new();
+    let rules = json!({ "permissions": { "allow": [
+        { "tool": "send_message", "target": "telegram:9" }, { "target": "light.hall" } ] } });
+    let words = after_a_page(&place, &rules, false).words;
+    let cron = |values: &Value| CallContext {
+        words: Arc::clone(&words),
+        ..place.cx_on(Surface::Cron, values, &[])
+    };
+    let send = || Effects::one(Effect::Send { target: "telegram:9".to_owned() });
+    let hello = json!({ "message": "hello" });
+    let (named, unnamed) = (cron(&rules), cron(&json!({})));
+    assert_eq!(word(&judged("send_message", &hello, send(), &named)), "allow");
+    assert_eq!(word(&judged("ha_call_service", &json!({}), lamp(), &named)), "allow");
+    assert_eq!(word(&judged("send_message", &hello, send(), &unnamed)), "block");
+    assert_eq!(word(&judged("ha_call_service", &json!({}), lamp(), &unnamed)), "block");
+    named.words.kept("the safe is behind the painting, code 4711-0815-9");
+    let told = json!({ "message": "the safe is behind the painting, code 4711-0815-9" });
+    assert_eq!(word(&judged("send_message", &told, send(), &named)), "block");
+}
+
+struct Notices(Arc<Mutex<Vec<String>>>);
+
+impl Subscriber for Notices {
+    fn take(&self, event: Event) {
+        if let Event::Notice { text } = event {
+            self.0.lock().push(text);
+        }
+    }
+}
+
+#[test]
+fn where_warnings_are_wanted_it_is_told_and_nobody_is_asked() {
+    let place = Place::new();
+    let heard: Arc<Mutex<Vec<String>>> = Arc::default();
+    let kept = Arc::clone(&heard);
+    let mut cx = after_a_page(&place, &json!({ "security": { "taint": "warn" } }), false);
+    cx.events = EventSink::to(Arc::new(Notices(kept)));
+    for (tool, args, effects) in deeds(&cx) {
+        assert_eq!(word(&judged(tool, &args, effects, &cx)), "allow", "{tool}");
+    }
+    let told = heard.lock().join("\n");
+    assert!(told.contains("words from outside: memory"), "{told}");
+    assert!(told.contains("In this turn the model read: web_extract news.example"), "{told}");
 }
