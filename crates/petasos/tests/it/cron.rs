@@ -290,7 +290,7 @@ fn e143_the_tool_makes_lists_and_changes_jobs() {
     let scanned = call(json!({ "action": "update", "job_id": "hello", "prompt": "rm -rf / now" }));
     assert_eq!(
         (&scanned["success"], &scanned["error_type"]),
-        (&json!(false), &json!("scan")),
+        (&json!(false), &json!("blocked_policy")),
         "{scanned}"
     );
     let long = "x".repeat(5001);

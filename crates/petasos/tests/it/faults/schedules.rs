@@ -141,7 +141,7 @@ fn a_thousand_due_jobs_start_and_chats_are_answered_meanwhile() {
     let planned = Instant::now() + ahead;
     let (home, list) = home(count, ahead);
     let model = Model::new(|_| text("here"));
-    model.is_used_by(&home, "terminal:\n  sandbox: off\ncron:\n  write_jobs_json: false\n");
+    model.is_used_by(&home, "terminal:\n  sandbox: off\n");
     let variables =
         [("API_SERVER_KEY", KEY), ("API_SERVER_ENABLED", "true"), ("API_SERVER_PORT", "0")];
     let gateway = Server::start(&home, &["gateway", "run"], &variables);
