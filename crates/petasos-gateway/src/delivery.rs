@@ -11,6 +11,7 @@ use futures::stream::FuturesUnordered;
 use petasos_store::{
     Attempt, DeliveryClass, GatewayStore, Lane, MediaFile, NewDelivery, OutboxRow, StoreError,
 };
+use sha2::{Digest as _, Sha256};
 use tracing::{info, warn};
 
 use crate::account::{Account, AccountState, jittered};
@@ -377,8 +378,11 @@ impl LongTexts {
         form.parts(&beginning(body))
     }
 
+    /// The same for every try, and no name that somebody else guesses.
     fn path(&self, row: &OutboxRow) -> PathBuf {
-        self.folder.join(format!("answer-{}-{}.md", row.id, row.created_ms))
+        let digest = Sha256::digest(row.delivery.token.as_bytes());
+        let name = digest.iter().take(12).fold(0_u128, |sum, byte| (sum << 8) | u128::from(*byte));
+        self.folder.join(format!("{name:024x}.md"))
     }
 
     /// The message with the file of its whole text, where there is one.

@@ -375,8 +375,8 @@ async fn s67_a_call_that_is_not_what_was_asked_about_is_asked_anew() {
         ..Arrival::text("c-una", "una", dedup, "")
     };
     assert!(world.server.give(press(&old, "p0")).await);
-    let word = world.server.words().last().cloned().unwrap_or_default();
-    assert!(!word.contains("allowed"), "{word}");
+    let told = world.server.words().last().cloned().unwrap_or_default();
+    assert!(!told.contains("allowed"), "{told}");
     assert!(!world.server.sent().iter().any(|it| it.text == "listed"), "nothing ran");
     assert!(world.server.give(press(&both[1], "p1")).await);
     world.until("the answer", |sent| sent.iter().any(|it| it.text == "listed")).await;
