@@ -26,7 +26,7 @@ use std::collections::BTreeSet;
 use petasos_agent::LOOP_TOOLS;
 use petasos_contract::ToolDef;
 use petasos_tools::BUILTIN;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::acp::editor::Editor;
 use crate::loopback::Loopback;
@@ -35,6 +35,9 @@ use walker::{Step, Walker, also, call, with};
 use world::World;
 
 const TEST: &str = "every_row_runs_one_real_call_in_one_conversation";
+
+/// The table gives these to models on Discord alone.
+const BY_HAND: [&str; 2] = ["discord", "discord_admin"];
 
 fn tools() -> impl Iterator<Item = &'static ToolDef> {
     BUILTIN.iter().chain(LOOP_TOOLS).copied()
@@ -241,9 +244,15 @@ fn every_row_runs_one_real_call_in_one_conversation() {
     walk("training", training());
     world.training_runs();
     walk("trained", trained());
-    walk("at the desk", at_the_desk());
-    // The table gives these two to models on Discord alone.
-    for tool in ["discord", "discord_admin"] {
+    // A tool that is new needs no line here, unless its example needs this world's names.
+    let desk = at_the_desk();
+    let known = walker.done();
+    let is_new = |name: &&str| {
+        !known.contains(*name) && !BY_HAND.contains(name) && desk.iter().all(|it| it.tool != *name)
+    };
+    walk("what is new", tools().map(|def| def.name).filter(is_new).map(call).collect());
+    walk("at the desk", desk);
+    for tool in BY_HAND {
         walker.by_hand(tool, |args| world.call(tool, args));
     }
     let all: BTreeSet<&str> = tools().map(|def| def.name).collect();
@@ -260,14 +269,14 @@ fn every_row_runs_one_real_call_in_one_conversation() {
     ]
     .concat();
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), all.len(), wrong.join("\n\n"));
-    assert_eq!(all.len(), 104);
+    assert!(all.len() >= 104, "{}", all.len());
     world.was_asked();
     // What moves something was asked about, and nothing that only looks.
-    let asked = editor.asked.iter().map(|asked| asked.to_string()).collect::<Vec<_>>().join("\n");
+    let asked = editor.asked.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
     assert!(asked.contains("XTerm"), "a click is an effect: {asked}");
     // E19 9: keys go to their services and nowhere else.
-    let shown = editor.trace.iter().map(|frame| frame.to_string()).collect::<String>();
-    let heard = model.asked().iter().map(|asked| asked.to_string()).collect::<String>();
+    let shown = editor.trace.iter().map(Value::to_string).collect::<String>();
+    let heard = model.asked().iter().map(Value::to_string).collect::<String>();
     drop(editor);
     world.keeps_its_secrets(&[
         ("what the editor was shown", shown),

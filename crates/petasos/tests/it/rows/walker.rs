@@ -11,7 +11,7 @@ use crate::loopback::Say;
 /// A call of the walk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
-    tool: &'static str,
+    pub(super) tool: &'static str,
     /// Arguments that only this world knows: the argument, and whose result has its value.
     given: &'static [(&'static str, &'static str)],
     /// Arguments of a call between two examples.
