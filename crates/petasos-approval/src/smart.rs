@@ -122,5 +122,5 @@ fn advised_against(request: &ApprovalRequest) -> ApprovalRequest {
 }
 
 fn unreachable_people(why: &str) -> Answer {
-    Answer::Undeliverable { reason: format!("{why}, and nobody can be asked") }
+    Answer::Undeliverable { reason: why.to_owned() }
 }

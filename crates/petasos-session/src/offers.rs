@@ -67,8 +67,8 @@ impl LiveSession {
         let offer = |(at, (_, text)): (usize, &(Seq, String))| Offer {
             label: text.lines().next().unwrap_or_default().chars().take(TITLE_CHARS).collect(),
             detail: match at {
-                0 => "removes this exchange".to_owned(),
-                more => format!("removes this and the {more} after it"),
+                0 => "removes 1 exchange".to_owned(),
+                more => format!("removes {} exchanges", more + 1),
             },
             line: format!("/undo {} now", at + 1),
         };

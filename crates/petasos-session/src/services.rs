@@ -17,6 +17,8 @@ pub enum Topic {
     Tools,
     /// The toolsets.
     Toolsets,
+    /// The names of the chosen toolsets of which something works here, in one line.
+    Usable,
     /// The providers, and whether a key is at hand.
     Providers,
     /// Who answers now, and why.

@@ -100,7 +100,7 @@ fn absent(survey: &Survey, name: &str) -> SkillError {
         .take(5)
         .collect();
     let hint = if near.is_empty() {
-        "`skills_list` has those that there are".to_owned()
+        "`skills_list` or `petasos skills list` shows them".to_owned()
     } else {
         format!("near to it: {}", near.join(", "))
     };

@@ -210,6 +210,9 @@ pub(crate) fn find(
     let found =
         statement.query_map(params_from_iter(values), |row| read_head(row, 0)).map_err(failed)?;
     let mut found = found.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    if found.is_empty() {
+        found = titled_like(connection, handle, scope)?;
+    }
     match found.len() {
         0 => Err(missing()),
         1 => Ok(found.remove(0)),
@@ -219,6 +222,24 @@ pub(crate) fn find(
             Err(StoreError::Ambiguous { handle, found })
         }
     }
+}
+
+/// Those whose titles begin so.
+fn titled_like(
+    connection: &Connection,
+    beginning: &str,
+    scope: &SessionScope,
+) -> Result<Vec<SessionHead>, StoreError> {
+    let (seen, mut values) = owners::seen(scope, 2);
+    let sql = format!(
+        "SELECT {COLUMNS} FROM sessions s WHERE lower(substr(s.title, 1, length(?1))) = lower(?1) \
+         {seen} ORDER BY s.updated_ms DESC LIMIT 4"
+    );
+    let mut statement = connection.prepare(&sql).map_err(failed)?;
+    values.insert(0, Value::Text(beginning.to_owned()));
+    let found =
+        statement.query_map(params_from_iter(values), |row| read_head(row, 0)).map_err(failed)?;
+    found.collect::<Result<Vec<_>, _>>().map_err(failed)
 }
 
 /// The newest first.

@@ -278,31 +278,39 @@ impl Chat {
                     };
                     return self.said(said).await;
                 }
-                item = event::next(&mut self.events) => self.taken_while_composing(item).await,
+                item = event::next(&mut self.events) => {
+                    if self.taken_while_composing(item).await {
+                        return;
+                    }
+                }
             }
         }
     }
 
-    /// Something happened while a message was being typed. What announces a turn is seen before it.
-    async fn taken_while_composing(&mut self, item: Option<StreamItem>) {
+    /// Something happened while a message was being typed; what announces a turn is seen before it.
+    /// Whether the composer gave way to what there is to see.
+    async fn taken_while_composing(&mut self, item: Option<StreamItem>) -> bool {
         let mut items = vec![item];
         tokio::time::sleep(TOGETHER).await;
         while let Some(more) = self.events.as_mut().and_then(EventStream::try_next) {
             items.push(Some(more));
         }
-        if items.iter().any(|item| event::begins_something(item.as_ref())) {
+        let begins = items.iter().any(|item| event::begins_something(item.as_ref()));
+        if begins {
             self.leave_composer().await;
         }
-        // What is shown is shown with a status that knows of it.
         self.mode = Mode::Frames;
         for item in items {
             self.take(item);
         }
-        if self.input.is_composing() {
-            self.refresh_status().await;
+        // What is shown above the line that is typed takes the place of an older status.
+        let leaves = !begins && self.input.is_composing() && self.view.has_lines();
+        if leaves {
+            self.leave_composer().await;
         }
         self.mode = Mode::Lines;
         self.flush();
+        leaves
     }
 
     /// The line above the composer, as things are now.

@@ -5,6 +5,7 @@
 
 mod complete;
 mod files;
+mod keys;
 mod look;
 mod menu;
 mod paste;
@@ -17,10 +18,8 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use reedline::{
-    Color, EditCommand, Emacs, ExampleHighlighter, ExternalPrinter, FileBackedHistory, KeyCode,
-    KeyModifiers, Keybindings, Reedline, ReedlineEvent, ReedlineMenu, Signal, ValidationResult,
-    Validator, Vi, default_emacs_keybindings, default_vi_insert_keybindings,
-    default_vi_normal_keybindings, default_vi_visual_keybindings,
+    Color, EditCommand, ExampleHighlighter, ExternalPrinter, FileBackedHistory, Reedline,
+    ReedlineMenu, Signal, ValidationResult, Validator,
 };
 use tokio::sync::mpsc;
 
@@ -28,6 +27,7 @@ pub use complete::Offered;
 
 use crate::skin::Skin;
 use complete::Complete;
+use keys::Keys;
 use look::Prompt;
 use menu::QuietMenu;
 use paste::{Folding, Pastes};
@@ -176,53 +176,12 @@ impl Composer {
     }
 }
 
-/// The keys that mean something here, whatever the others are.
-fn bound(mut keys: Keybindings) -> Keybindings {
-    for (letter, command) in
-        [('c', INTERRUPT), ('g', EDIT), ('o', WHOLE), ('v', PASTE), ('z', SUSPEND)]
-    {
-        let event = ReedlineEvent::ExecuteHostCommand(command.to_owned());
-        keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char(letter), event);
-    }
-    keys
-}
-
-/// The same, where letters are typed.
-fn typed(keys: Keybindings) -> Keybindings {
-    let mut keys = bound(keys);
-    let newline = || ReedlineEvent::Edit(vec![EditCommand::InsertNewline]);
-    keys.add_binding(KeyModifiers::ALT, KeyCode::Enter, newline());
-    keys.add_binding(KeyModifiers::SHIFT, KeyCode::Enter, newline());
-    keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('j'), newline());
-    let complete = ReedlineEvent::UntilFound(vec![
-        ReedlineEvent::Menu(menu::TAB.to_owned()),
-        ReedlineEvent::MenuNext,
-    ]);
-    keys.add_binding(KeyModifiers::NONE, KeyCode::Tab, complete);
-    for sign in ['/', '@'] {
-        let event = ReedlineEvent::Multiple(vec![
-            ReedlineEvent::Edit(vec![EditCommand::InsertChar(sign)]),
-            ReedlineEvent::Menu(menu::TYPING.to_owned()),
-        ]);
-        keys.add_binding(KeyModifiers::NONE, KeyCode::Char(sign), event);
-    }
-    keys
-}
-
 fn editor(options: &ComposerOptions, stop: Arc<AtomicBool>, pastes: &Pastes) -> Reedline {
     let styled = options.skin.lock().is_styled();
     let sign = look::sign(styled);
     let menu = |menu: QuietMenu| ReedlineMenu::EngineCompleter(Box::new(menu));
-    let mode = Folding {
-        emacs: Emacs::new(typed(default_emacs_keybindings())),
-        vi: Vi::new(
-            typed(default_vi_insert_keybindings()),
-            bound(default_vi_normal_keybindings()),
-            bound(default_vi_visual_keybindings()),
-        ),
-        is_vi: Arc::clone(&options.is_vi),
-        pastes: pastes.clone(),
-    };
+    let keys = Keys::new(Arc::clone(&options.is_vi));
+    let mode = Folding { keys, pastes: pastes.clone() };
     // The terminal's own colour is legible on whatever the person looks at.
     let mut plain = ExampleHighlighter::default();
     plain.change_colors(Color::Default, Color::Default, Color::Default);

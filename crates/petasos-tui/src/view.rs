@@ -2,6 +2,9 @@
 //!
 //! Events go in; lines that stay and the rows of the live area come out. It prints nothing itself.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,6 +29,8 @@ pub(crate) const HINTED_AFTER: Duration = Duration::from_secs(2);
 
 /// What shows the rest of something long.
 const UNFOLDS: &str = " (Ctrl-O shows all)";
+/// What the notice of a pause before another try says.
+const ASKS_AGAIN: &str = "asking again in";
 /// So many lines are kept to be shown whole.
 const UNFOLDED_MAX: usize = 2000;
 
@@ -248,7 +253,12 @@ impl View {
     fn aside(&mut self, event: &Event, canvas: Canvas) {
         let faint = |text: String| Line::of(Style::FAINT, &text);
         match event {
-            Event::Notice { text } => self.note(text, canvas),
+            Event::Notice { text } => {
+                if text.contains(ASKS_AGAIN) {
+                    self.doing("waiting");
+                }
+                self.note(text, canvas);
+            }
             Event::ToolOutputRisk { tool, risk, findings, .. } => {
                 let text = format!(
                     "{tool} brought text that looks like instructions ({risk} risk: {})",
@@ -406,6 +416,11 @@ impl View {
         self.settle(canvas);
         self.streamed = None;
         self.calls.clear();
+    }
+
+    /// Whether there is something that stays and was not given yet.
+    pub(crate) fn has_lines(&self) -> bool {
+        !self.stay.is_empty()
     }
 
     /// What stays, in the order in which it happened; each is given once.

@@ -50,6 +50,8 @@ const GROUPS: &[(&str, &[&str])] = &[
 
 /// Flags that every command takes stand behind its own.
 const EVERYWHERE: &str = "Global options";
+/// A word of at most so many letters is near to many others.
+const SHORT: usize = 4;
 
 /// Flags of a conversation, which needs no command.
 const CHAT: &str = "Chat options";
@@ -317,7 +319,14 @@ fn advise(word: &str, words: &[OsString]) -> Report {
         .iter()
         .filter(|command| !command.hidden)
         .map(|command| (strsim::osa_distance(word, command.name), command.name))
-        .filter(|(distance, name)| *distance <= 2 && *distance < name.len().min(word.len()))
+        .filter(|(distance, name)| {
+            // Several words are rather a prompt, unless a long one is almost a command.
+            let most = match (alone, word.len() > SHORT) {
+                (true, _) => 2,
+                (false, long) => usize::from(long),
+            };
+            *distance <= most && *distance < name.len().min(word.len())
+        })
         .min();
     let hint = match near {
         Some((_, name)) if alone => {

@@ -35,7 +35,7 @@ async fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, Stri
     if lines.is_empty() {
         return Ok(CommandOutcome::markdown("there is none"));
     }
-    Ok(CommandOutcome::markdown(lines.join("\n")).and_note("/resume ID goes on with one"))
+    Ok(CommandOutcome::markdown(lines.join("\n")).and_note("/resume ID continues one"))
 }
 
 /// Those of other folders say which.

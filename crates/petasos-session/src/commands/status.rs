@@ -6,6 +6,7 @@ use petasos_contract::context::Phase;
 
 use crate::command::{CommandOutcome, SlashCommand};
 use crate::live::LiveSession;
+use crate::services::Topic;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "status",
@@ -31,8 +32,7 @@ async fn run(live: &mut LiveSession, _words: &str) -> Result<CommandOutcome, Str
     };
     let model = named(&live.choice.model, "model.default");
     let provider = named(&live.choice.provider, "model.provider");
-    let toolsets =
-        live.choice.selection.enabled.as_ref().map_or("(default)".to_owned(), |it| it.join(", "));
+    let toolsets = live.services().describe(Topic::Usable, "", &live.choice).await?;
     let instructions = instructions(settings.workspace());
     let state = if live.is_busy() { "working" } else { "idle" };
     let approvals = if live.services().approvals_off() { "off" } else { "ask" };

@@ -51,13 +51,13 @@ fn asks_first(live: &LiveSession) -> bool {
 /// The first message that would go.
 fn to_take_back(live: &mut LiveSession, count: usize) -> Result<String, String> {
     let found = live.exchanges()?.into_iter().nth(count.saturating_sub(1));
-    Ok(found.ok_or("there is nothing to take back")?.1)
+    Ok(found.ok_or("there is nothing to remove")?.1)
 }
 
 /// Hides so many messages of the person and everything behind; gives the first of them.
 pub(super) async fn take_back(live: &mut LiveSession, count: usize) -> Result<String, String> {
     let found = live.exchanges()?.into_iter().nth(count.saturating_sub(1));
-    let (seq, text) = found.ok_or("there is nothing to take back")?;
+    let (seq, text) = found.ok_or("there is nothing to remove")?;
     live.begun()?.rewind(seq).await.map_err(|error| error.to_string())?;
     Ok(text)
 }

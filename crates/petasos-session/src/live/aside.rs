@@ -126,7 +126,7 @@ impl LiveSession {
                 vec![
                     Page::Note(format!("⚑ background task {number} ({}): {how}", aside.prompt)),
                     Page::Markdown(end.text.clone()),
-                    Page::Note(format!("/resume {session} goes on with it")),
+                    Page::Note(format!("/resume {session} continues it")),
                 ]
             }
             Err(why) => vec![Page::Warning(format!("background task {number} failed: {why}"))],

@@ -37,7 +37,7 @@ impl LiveSession {
         self.shared.ring.told_until(last);
         if count < known {
             let back = known - count;
-            self.show(Page::Note(format!("{back} messages were taken back elsewhere")));
+            self.show(Page::Note(format!("{back} messages were removed elsewhere (/undo)")));
         }
         Ok(())
     }

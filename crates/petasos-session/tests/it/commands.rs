@@ -196,7 +196,7 @@ async fn what_was_said_is_taken_back_as_far_as_somebody_wants_and_not_by_a_slip(
     for (line, answer, left) in [
         ("/undo", "`/undo now` removes the last exchange, from here on: third", 6),
         ("/undo 2", "`/undo 2 now` removes the last 2 exchanges, from here on: second", 6),
-        ("/undo 7 now", "there is nothing to take back", 6),
+        ("/undo 7 now", "there is nothing to remove", 6),
         ("/undo soon", "`soon` is not a number of exchanges", 6),
         ("/undo 2 now", "Removed the last 2 exchanges: second", 2),
         ("/undo now", "Removed the last exchange: begin", 0),

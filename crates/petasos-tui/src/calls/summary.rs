@@ -37,6 +37,9 @@ const RESULT: &[&str] = &[
     "matches",
     "total_lines",
 ];
+/// What a model reads, and what a person wants to know instead.
+const FOR_PEOPLE: &[(&str, &str)] =
+    &[("dispatched", "runs in the background"), ("Background process started", "/jobs lists it")];
 const LONG: usize = 160;
 
 /// What a call is about.
@@ -57,7 +60,9 @@ pub(super) fn result(preview: &str) -> String {
     let told = told_result(preview);
     // The kind of an error is for the model, and for the log.
     let plain = told.strip_prefix("Tool execution failed: ").and_then(|it| it.split_once(": "));
-    plain.map_or(told.clone(), |(_, why)| why.to_owned())
+    let told = plain.map_or(told.as_str(), |(_, why)| why);
+    let said = FOR_PEOPLE.iter().find(|(model, _)| *model == told);
+    said.map_or(told, |(_, person)| person).to_owned()
 }
 
 fn told_result(preview: &str) -> String {
@@ -85,7 +90,6 @@ fn found(key: &str, value: &Value) -> String {
     match value {
         Value::Array(all) if key == "matches" && all.len() == 1 => "1 match".to_owned(),
         Value::Array(all) if key == "matches" => format!("{} matches", all.len()),
-        Value::String(status) if status == "dispatched" => "runs in the background".to_owned(),
         value => said(value),
     }
 }
@@ -176,6 +180,7 @@ mod tests {
             (r#"{"matches":[{"line":1}]}"#, "1 match"),
             (r#"{"matches":[]}"#, "0 matches"),
             (r#"{"status":"dispatched"}"#, "runs in the background"),
+            (r#"{"status":"dispatched","mess"#, "runs in the background"),
             ("plain text", "plain text"),
             ("", ""),
         ] {

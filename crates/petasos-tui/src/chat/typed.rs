@@ -183,6 +183,7 @@ impl Chat {
             Done::Switch(Ok((session, recent))) => {
                 self.events = Some(session.events(Replay::Since(0)));
                 self.session = session;
+                self.used = 0;
                 if self.next == Next::Switch {
                     self.next = Next::Stay;
                 }

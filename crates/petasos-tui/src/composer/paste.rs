@@ -3,13 +3,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::event::Event;
 use parking_lot::Mutex;
-use reedline::{EditCommand, EditMode, Emacs, PromptEditMode, ReedlineEvent, ReedlineRawEvent, Vi};
+use reedline::{EditCommand, EditMode, PromptEditMode, ReedlineEvent, ReedlineRawEvent};
 
 use super::PASTE;
+use super::keys::Keys;
 
 /// Endings of pictures, as people drop them on a window.
 const PICTURES: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
@@ -97,16 +97,8 @@ fn dropped(text: &str) -> Option<PathBuf> {
 
 /// An edit mode that folds large pastes, with the keys that the person wants.
 pub(super) struct Folding {
-    pub(super) emacs: Emacs,
-    pub(super) vi: Vi,
-    pub(super) is_vi: Arc<AtomicBool>,
+    pub(super) keys: Keys,
     pub(super) pastes: Pastes,
-}
-
-impl Folding {
-    fn inner(&mut self) -> &mut dyn EditMode {
-        if self.is_vi.load(Ordering::Acquire) { &mut self.vi } else { &mut self.emacs }
-    }
 }
 
 impl EditMode for Folding {
@@ -123,17 +115,13 @@ impl EditMode for Folding {
             }
         }
         match ReedlineRawEvent::try_from(event) {
-            Ok(event) => self.inner().parse_event(event),
+            Ok(event) => self.keys.parse_event(event),
             Err(()) => ReedlineEvent::None,
         }
     }
 
     fn edit_mode(&self) -> PromptEditMode {
-        if self.is_vi.load(Ordering::Acquire) {
-            self.vi.edit_mode()
-        } else {
-            self.emacs.edit_mode()
-        }
+        self.keys.edit_mode()
     }
 }
 

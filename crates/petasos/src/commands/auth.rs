@@ -153,7 +153,7 @@ fn login(session: &mut Session, provider: &str, way: Way) -> Result<ExitCode, Re
     if id == KEYED && way != Way::Key {
         // Its account signs in under a name of its own, beside the keys.
         SIGNED.clone_into(&mut id);
-        out.line(format!("signing in as {id}; `--key-stdin` keeps a key instead"));
+        out.line(format!("signing in as {id}; `--key-stdin` stores a key instead"));
     }
     if way == Way::Further && id == "anthropic" {
         return Err(
@@ -207,7 +207,7 @@ fn tell_place(out: Out, id: &str, place: &Place) {
         (_, None) => "in auth.json, which only you can read".to_owned(),
         (_, Some(why)) => format!("in auth.json, which only you can read; no keyring: {why}"),
     };
-    out.line(format!("{} {id} is kept {place}", out.paint(Style::Good, "✓")));
+    out.line(format!("{} {id} is stored {place}", out.paint(Style::Good, "✓")));
     out.line(format!("`petasos provider test {id}` tries it"));
 }
 
@@ -241,7 +241,7 @@ async fn device(
     let flow = oauth::open(provider, net).await?;
     let code = oauth::start(&flow, net).await?;
     out.line(format!("Open {} and enter the code {}", code.verification_url, code.user_code));
-    out.line("Waiting until that is done (Ctrl-C gives up) …");
+    out.line("Waiting until that is done (Ctrl-C cancels) …");
     oauth::finish(&flow, code, net).await
 }
 
@@ -258,9 +258,9 @@ fn logout(session: &mut Session, provider: &str) -> Result<ExitCode, Report> {
     if out.is_json() {
         out.value(&json!({ "provider": id, "forgotten": forgotten }));
     } else if forgotten {
-        out.line(format!("nothing is kept for {id} any more"));
+        out.line(format!("removed the credentials of {id}"));
     } else {
-        out.line(format!("nothing was kept for {id}"));
+        out.line(format!("nothing was stored for {id}"));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -280,7 +280,7 @@ fn remove(session: &mut Session, provider: &str, key: &str) -> Result<ExitCode, 
     if out.is_json() {
         out.value(&json!({ "provider": id, "removed": key, "left": left }));
     } else {
-        out.line(format!("the key {key} of {id} is forgotten; {left} left"));
+        out.line(format!("the key {key} of {id} is removed; {left} left"));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -295,7 +295,7 @@ fn reset(session: &mut Session, provider: &str) -> Result<ExitCode, Report> {
     if out.is_json() {
         out.value(&json!({ "provider": id, "woken": woken }));
     } else {
-        out.line(format!("{woken} keys of {id} were resting"));
+        out.line(format!("{woken} keys of {id} can be used again"));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -363,7 +363,7 @@ fn refused(error: &LoginError, provider: &str) -> Report {
     let report = Report::new(error.to_string()).code("login");
     match error {
         LoginError::NoLogin { .. } => {
-            report.hint(format!("`petasos auth login {provider} --key-stdin` keeps a key"))
+            report.hint(format!("`petasos auth login {provider} --key-stdin` stores a key"))
         }
         _ => report,
     }

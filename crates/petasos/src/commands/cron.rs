@@ -201,7 +201,7 @@ fn failed(error: &JobError) -> Report {
         }
         JobError::Findings(_) => Report::new(error.to_string())
             .code(code)
-            .hint("with `--yes` it is made all the same, because you said so"),
+            .hint("`--yes` creates it all the same"),
         other => Report::new(other.to_string()).code(code),
     }
 }

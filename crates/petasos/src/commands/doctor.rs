@@ -138,7 +138,7 @@ fn look_at_settings(host: &Host, findings: &mut Vec<Finding>) {
     if settings.home().is_dir() {
         findings.push(Finding::good("home", format!("{home}")));
     } else {
-        let hint = "nothing to do: it is made when something is saved";
+        let hint = "nothing to do: it is created when something is saved";
         findings.push(Finding::note("home", format!("{home} does not exist yet"), hint));
     }
     if settings.notices().is_empty() {

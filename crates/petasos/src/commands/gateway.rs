@@ -208,7 +208,7 @@ fn pair(session: &mut Session, action: &Pair) -> Result<ExitCode, Report> {
             if out.is_json() {
                 out.value(&json!({ "people": people }));
             } else if people.is_empty() {
-                out.line("Nobody was let in by a code.");
+                out.line("Nobody is paired.");
             }
             for person in people.iter().filter(|_| !out.is_json()) {
                 let owner = if person.owner { " (owner)" } else { "" };
@@ -225,7 +225,7 @@ fn pair(session: &mut Session, action: &Pair) -> Result<ExitCode, Report> {
                     out.line(format!("{} ({}) may write now{owner}.", person.name, person.user));
                     Ok(ExitCode::SUCCESS)
                 }
-                Confirmed::Wrong => Err(Report::new("no such code, or it has lapsed")
+                Confirmed::Wrong => Err(Report::new("no such code, or it has expired")
                     .code("wrong_code")
                     .hint("codes hold for an hour; ask them to write again")),
                 Confirmed::Locked => {
@@ -391,6 +391,9 @@ fn logs(session: &mut Session, lines: usize) -> Result<ExitCode, Report> {
     let text = std::fs::read_to_string(&file)
         .map_err(|error| Report::new(format!("`{}`: {error}", file.display())).code("not_found"))?;
     let own: Vec<&str> = text.lines().filter(|line| line.contains("petasos_gateway")).collect();
+    if own.is_empty() {
+        out.remark("The gateway has not logged anything yet.");
+    }
     for line in own.iter().skip(own.len().saturating_sub(lines)) {
         out.line(line);
     }

@@ -295,9 +295,16 @@ fn approve(session: &mut Session, command: Option<&str>) -> Result<ExitCode, Rep
 fn revoke(session: &mut Session, command: &str) -> Result<ExitCode, Report> {
     let settings = session.host.get()?.settings();
     let mut allowlist = Allowlist::of(settings);
-    for hook in listing(settings).hooks.iter().filter(|hook| hook.command == command) {
+    let listed = listing(settings);
+    let named: Vec<_> = listed.hooks.iter().filter(|hook| hook.command == command).collect();
+    if named.is_empty() {
+        return Err(Report::new(format!("no hook runs `{command}`"))
+            .code("not_found")
+            .hint("`petasos hooks list` shows the configured hooks"));
+    }
+    for hook in named {
         allowlist.revoke(hook).map_err(|error| Report::new(error.to_string()))?;
     }
-    session.out.line(format!("{command} does not run any more"));
+    session.out.line(format!("Revoked: {command} does not run any more."));
     Ok(ExitCode::SUCCESS)
 }

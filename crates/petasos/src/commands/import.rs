@@ -126,8 +126,8 @@ fn tell(out: Out, moved: &Move<'_>, items: &[Item]) {
     }
     let taken = items.iter().filter(|item| item.state == State::Taken).count();
     if moved.go {
-        out.remark(format!("{taken} item(s) taken over; {from} is as it was"));
+        out.remark(format!("{taken} items imported; {from} is unchanged"));
     } else {
-        out.remark(format!("{taken} item(s) would be taken over; nothing was written"));
+        out.remark(format!("{taken} items would be imported; nothing was written"));
     }
 }

@@ -109,8 +109,8 @@ fn list(session: &mut Session) -> Result<ExitCode, Report> {
         let trouble = trouble(&found.manifest.key);
         let (state, why) = match (&found.decision, &trouble) {
             (Decision::Runs(_), Some(trouble)) => ("broken", trouble),
-            (Decision::Runs(why), None) => ("runs", why),
-            (Decision::Rests(why), _) => ("rests", why),
+            (Decision::Runs(why), None) => ("on", why),
+            (Decision::Rests(why), _) => ("off", why),
         };
         let manifest = &found.manifest;
         let (key, version, about) = (&manifest.key, &manifest.version, &manifest.description);

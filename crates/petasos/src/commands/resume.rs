@@ -28,7 +28,7 @@ fn run(_: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
     if out.is_json() {
         out.value(&json!({ "was_stopped": was }));
     } else {
-        out.line(if was { "Work goes on." } else { "Nothing was stopped." });
+        out.line(if was { "Resumed." } else { "Nothing was stopped." });
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -8,6 +8,7 @@ mod guide;
 mod key_shape;
 mod save;
 mod trial;
+mod voice;
 
 use std::process::ExitCode;
 
@@ -28,6 +29,7 @@ pub(super) static COMMAND: Command = Command {
     examples: &[
         ("petasos setup", "choose a provider and a model"),
         ("petasos setup --provider openai --model MODEL --yes", "without questions"),
+        ("petasos setup voice", "fetch a voice for Piper"),
         ("petasos setup --base-url http://localhost:11434/v1", "a server of your own"),
     ],
     hidden: false,
@@ -38,6 +40,9 @@ pub(super) static COMMAND: Command = Command {
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command")]
 struct Setup {
+    /// What to set up: a model, or a voice for Piper (`--model` names another one)
+    #[arg(value_parser = ["voice"])]
+    what: Option<String>,
     /// Use this provider
     #[arg(long)]
     provider: Option<String>,
@@ -63,6 +68,10 @@ struct Setup {
 
 fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
     let setup: Setup = parse(matches)?;
+    if setup.what.is_some() {
+        let name = setup.model.as_deref().unwrap_or(petasos_media::voicing::USUAL);
+        return voice::run(name, setup.yes, session);
+    }
     let out = session.out;
     let asks = !setup.yes && prompt::somebody_is_there(out);
     if asks && setup.is_open() {
@@ -153,7 +162,7 @@ impl Setup {
             if found.is_empty() {
                 return Err(Report::new(format!("no key or login for `{provider}` was found"))
                     .code("missing_api_key")
-                    .hint(format!("`petasos auth login {provider}` keeps one")));
+                    .hint(format!("`petasos auth login {provider}` stores one")));
             }
         }
         if let Some(model) = &self.model {

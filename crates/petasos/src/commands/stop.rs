@@ -47,7 +47,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         out.value(&json!({ "stopped": true, "jobs_ended": jobs }));
     } else {
         out.line(format!(
-            "Everything is stopped; {jobs} jobs were ended. `petasos resume` lets work go on."
+            "Everything is stopped; {jobs} jobs were ended. `petasos resume` resumes."
         ));
     }
     Ok(ExitCode::SUCCESS)

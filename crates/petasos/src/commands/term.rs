@@ -123,7 +123,10 @@ fn show(out: Out, result: &ToolResult, streamed: bool) -> ExitCode {
         }
         for key in ["error", "exit_code_meaning", "hint", "session_id"] {
             if let Some(text) = value.get(key).and_then(Value::as_str) {
-                out.remark(format!("{key}: {text}"));
+                // What follows on a refusal is advice for a model.
+                let refused = code.is_none_or(|code| code < 0);
+                let first = text.split_once(". ").filter(|_| refused).map(|(first, _)| first);
+                out.remark(format!("{key}: {}", first.unwrap_or(text)));
             }
         }
     }

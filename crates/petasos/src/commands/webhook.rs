@@ -174,8 +174,8 @@ fn list(
         }));
         return Ok(ExitCode::SUCCESS);
     }
-    let word = if enabled { "taken" } else { "not taken (WEBHOOK_ENABLED)" };
-    out.line(format!("webhooks are {word} at http://{}/webhooks/ROUTE", options.address));
+    let word = if enabled { "on" } else { "off (WEBHOOK_ENABLED=true turns them on)" };
+    out.line(format!("Webhooks are {word}: http://{}/webhooks/ROUTE", options.address));
     for name in names {
         out.line(format!("  {name}"));
     }

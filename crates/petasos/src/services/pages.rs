@@ -30,6 +30,7 @@ pub(super) async fn describe(
     match topic {
         Topic::Tools => Ok(tools(host, about, choice).await),
         Topic::Toolsets => Ok(toolsets(host).await),
+        Topic::Usable => Ok(usable(host, choice).await),
         Topic::Providers => Ok(providers(host)),
         Topic::Provider => Ok(provider(host, choice).await),
         Topic::Models => models(host, about, choice).await,
@@ -74,6 +75,16 @@ async fn toolsets(host: &Host) -> String {
         writeln!(text, "- **{}**{beside}: {}", view.name, names.join(", ")).unwrap_or_default();
     }
     text
+}
+
+/// The chosen toolsets, without those of which nothing works here.
+async fn usable(host: &Host, choice: &Choice) -> String {
+    let Some(enabled) = &choice.selection.enabled else { return "(default)".to_owned() };
+    let cx = host.check_context(Surface::Cli, SessionId::new("chat"));
+    let views = host.catalogue().toolsets(&cx).await;
+    let works = |name: &&String| views.iter().any(|view| view.available && view.name == **name);
+    let named: Vec<&str> = enabled.iter().filter(works).map(String::as_str).collect();
+    named.join(", ")
 }
 
 fn providers(host: &Host) -> String {

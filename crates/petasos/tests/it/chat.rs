@@ -203,7 +203,10 @@ fn a_conversation_is_resumed_and_branched() {
     let screen = pane.ready_after("/resume ID");
     assert!(screen.contains("elsewhere") && screen.contains("remember heliotrope"), "{screen}");
     pane.enter("/undo");
-    pane.ready_after("removed the last exchange: what did I say?");
+    let screen = pane.see("Go back before");
+    assert!(screen.contains("› what did I say?  removes 1 exchange"), "{screen}");
+    pane.press(&["Enter"]);
+    pane.ready_after("Removed the last exchange: what did I say?");
 }
 
 #[test]
@@ -390,7 +393,8 @@ fn a_task_beside_the_conversation_is_told_at_its_end() {
     pane.see("❯");
     pane.enter("/background find the colour");
     pane.see("background task 1 works in");
-    let screen = pane.see("goes on with it");
+    let screen = pane.see("continues it");
+    assert_eq!(screen.matches("double · ~/work").count(), 1, "one status line: {screen}");
     assert!(screen.contains("background task 1 (find the colour): replied"), "{screen}");
     assert!(screen.contains("The colour is heliotrope."), "{screen}");
     pane.enter("/personality pirate");

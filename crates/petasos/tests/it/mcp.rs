@@ -125,7 +125,7 @@ fn servers_of_another_client_are_taken_over() {
     let file = json!({ "mcpServers": { "files": { "command": "npx", "args": ["-y", "x"], "alwaysAllow": [] } } });
     home.write(".cursor/mcp.json", file.to_string());
     let shown = petasos(&home).run(&["mcp", "import", "cursor", "--dry-run"]).stdout;
-    assert!(shown.contains("would be taken over") && shown.contains("alwaysAllow"), "{shown}");
+    assert!(shown.contains("would be imported") && shown.contains("alwaysAllow"), "{shown}");
     assert_eq!(petasos(&home).run(&["mcp", "import", "cursor"]).code, Some(0));
     assert_eq!(petasos(&home).run(&["mcp", "list", "--json"]).json()[0]["at"], "npx -y x");
     let again = petasos(&home).run(&["mcp", "import", "cursor"]).stdout;

@@ -101,6 +101,8 @@ fn a_conversation_is_renamed_forked_archived_and_deleted() {
     let (home, _model) = with_a_conversation();
     let run = |words: &[&str]| petasos(&home).run(&[&["sessions"], words].concat());
     assert!(run(&["rename", "latest", "Lamp", "colour"]).stdout.contains("`Lamp colour`"));
+    assert_eq!(run(&["show", "lamp"]).code, Some(0), "the beginning of a title is enough");
+    assert_eq!(run(&["show", "colour"]).code, Some(1), "its end is not");
     let shown = run(&["show", "Lamp colour", "--json"]).json();
     let until = shown["messages"][0]["id"].to_string();
     let fork =

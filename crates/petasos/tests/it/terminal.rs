@@ -23,9 +23,12 @@ fn a_dangerous_command_with_nobody_there_is_refused_and_not_run() {
     let result = finished.json();
     assert_eq!(result["outcome"], "undeliverable", "{result}");
     assert_eq!(result["exit_code"], -1);
+    let shown = petasos(&home).run(&["term", "rm -rf build"]).stderr;
+    assert_eq!(shown.matches("nobody can be asked").count(), 1, "said once: {shown}");
+    assert!(!shown.contains("Tell the user"), "no words for a model: {shown}");
     assert!(home.workspace().join("build/file").exists());
     let log = petasos(&home).run(&["approval", "log", "--json"]).json();
-    assert_eq!(log["decisions"].as_array().unwrap().len(), 1, "{log}");
+    assert_eq!(log["decisions"].as_array().unwrap().len(), 2, "{log}");
     assert_eq!(petasos(&home).run(&["approval", "log", "--verify"]).code, Some(0));
 }
 

@@ -55,6 +55,32 @@ fn a_broken_config_stops_every_command_and_says_where() {
     assert_eq!(json["error"]["code"], "config");
 }
 
+/// What somebody stumbled over who had only `--help`: silence, and errors without a next step.
+#[test]
+fn what_cannot_be_done_is_said_with_the_next_step() {
+    let home = Home::temp();
+    for (words, code, said) in [
+        (&["run"][..], 2, "petasos run \""),
+        (&["approval", "check"], 2, "petasos approval check 'COMMAND'"),
+        (&["approval", "revoke", "x"], 1, "petasos approval list"),
+        (&["hooks", "revoke", "x"], 1, "petasos hooks list"),
+        (&["mcp", "test"], 0, "petasos mcp add"),
+        (&["cron", "logs"], 0, "petasos cron list"),
+        (&["kanban", "list"], 0, "petasos kanban create"),
+        (&["webhook", "list"], 0, "WEBHOOK_ENABLED=true"),
+        (&["sessions", "show", "x"], 1, "petasos sessions list"),
+        (&["skills", "show", "x"], 1, "petasos skills list"),
+        (&["serve", "token", "list"], 0, "petasos serve token create"),
+        (&["plugins", "run", "--help"], 0, "Usage: petasos plugins run"),
+        (&["setup", "--base-url", "http://127.0.0.1:1/v1", "--yes"], 1, "is the server running?"),
+    ] {
+        let finished = petasos(&home).run(words);
+        assert_eq!(finished.code, Some(code), "{words:?}: {finished:?}");
+        let shown = format!("{}{}", finished.stdout, finished.stderr);
+        assert!(shown.contains(said), "{words:?}: {shown}");
+    }
+}
+
 #[test]
 fn output_to_a_pipe_has_no_colour() {
     let finished = run(&["toolsets", "list"]);

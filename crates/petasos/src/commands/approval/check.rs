@@ -62,6 +62,9 @@ fn from_stdin() -> Result<String, Report> {
     let mut text = String::new();
     let read = std::io::stdin().lock().read_to_string(&mut text);
     read.map_err(|error| Report::usage(format!("standard input: {error}")))?;
+    if text.trim().is_empty() {
+        return Err(Report::usage("there is no command").hint("petasos approval check 'COMMAND'"));
+    }
     Ok(text.trim_end_matches('\n').to_owned())
 }
 

@@ -96,7 +96,7 @@ pub(super) fn revoke(session: &mut Session, name: &str) -> Result<ExitCode, Repo
     if out.is_json() {
         out.value(&json!({ "revoked": name }));
     } else {
-        out.line(format!("`{name}` is taken back"));
+        out.line(format!("Revoked `{name}`"));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -141,7 +141,7 @@ pub(super) fn create(session: &mut Session, said: Said) -> Result<ExitCode, Repo
     let author = author(said.accepts);
     let work = jobs.create(said.draft, &author);
     let made = session.host.get()?.wait(work)?.map_err(|error| failed(&error))?;
-    tell(session, &jobs, &made, "is made");
+    tell(session, &jobs, &made, "is created");
     Ok(ExitCode::SUCCESS)
 }
 

@@ -53,7 +53,7 @@ pub(super) fn list(session: &mut Session) -> Result<ExitCode, Report> {
         out.remark(format!("job {id} cannot be read: {why}"));
     }
     if list.is_empty() {
-        out.line("No jobs. `petasos cron create \"every weekday at 9:00\" \"…\"` makes one.");
+        out.line("No jobs. `petasos cron create \"every weekday at 9:00\" \"…\"` creates one.");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -185,6 +185,8 @@ pub(super) fn logs(
         }
         if out.is_json() {
             out.value(&json!({ "runs": all }));
+        } else if all.is_empty() {
+            out.remark("No runs yet. `petasos cron list` shows when jobs run next.");
         }
         Ok(ExitCode::SUCCESS)
     })?

@@ -157,10 +157,10 @@ impl Import {
             let fate = if known {
                 "skipped: a server of that name exists".to_owned()
             } else if self.dry_run {
-                "would be taken over".to_owned()
+                "would be imported".to_owned()
             } else {
                 match save(session, &server.name, &server.entry) {
-                    Ok(()) => "taken over".to_owned(),
+                    Ok(()) => "imported".to_owned(),
                     Err(report) => format!("skipped: {report}"),
                 }
             };

@@ -31,6 +31,9 @@ impl Test {
         if out.is_json() {
             out.value(&views);
         } else {
+            if views.is_empty() {
+                out.remark("No MCP servers are configured; `petasos mcp add` adds one.");
+            }
             for view in &views {
                 show(out, view);
             }

@@ -122,7 +122,7 @@ fn list(session: &mut Session) -> Result<ExitCode, Report> {
         return Ok(ExitCode::SUCCESS);
     }
     if tokens.is_empty() {
-        out.line("There is no token: `petasos serve token create NAME` makes one.");
+        out.line("No tokens. `petasos serve token create NAME` creates one.");
     }
     for token in tokens {
         let used =

@@ -82,7 +82,7 @@ impl Rename {
             out.value(&json!({ "session": head }));
         } else {
             match &head.title {
-                Some(title) => out.line(format!("{id} is called `{title}`")),
+                Some(title) => out.line(format!("Renamed {id} to `{title}`")),
                 None => out.line(format!("{id} has no title")),
             }
         }

@@ -55,7 +55,10 @@ pub(super) fn all(candidates: Vec<Candidate>, inputs: &Inputs) -> Result<Vec<Tri
 
 async fn try_one(candidate: Candidate, inputs: &Inputs) -> Tried {
     let Some(model) = candidate.model.clone() else {
-        return Tried::failed(candidate, "no model is known: name one with --model");
+        return Tried::failed(
+            candidate,
+            "no model was found there: is the server running? `--model NAME` names one",
+        );
     };
     let flag = "setup";
     let mut inputs = inputs

@@ -35,7 +35,7 @@ pub(super) fn trust(
         out.remark(format!("{}: {}", held.name, held.folder.display()));
         let sure = yes || {
             if !prompt::somebody_is_there(out) {
-                return Err(Report::new("nobody is there to agree").hint("`--yes` agrees"));
+                return Err(Report::new("this needs confirmation").hint("pass `--yes` to confirm"));
             }
             prompt::confirm(out, &format!("Read `{}` first. Trust it as it is?", held.name))?
         };

@@ -321,7 +321,7 @@ fn findings(out: Out, report: &Found) {
 pub(super) fn uninstall(session: &mut Session, name: &str) -> Result<ExitCode, Report> {
     let out = session.out;
     let at = hub::uninstall(name, session.host.get()?.settings()).map_err(refused)?;
-    out.line(format!("{name} is put away in {}", at.display()));
+    out.line(format!("{name} is archived in {}", at.display()));
     Ok(ExitCode::SUCCESS)
 }
 

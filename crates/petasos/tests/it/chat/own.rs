@@ -125,6 +125,36 @@ fn the_shell_below_gets_the_terminal_and_gives_it_back() {
 }
 
 #[test]
+fn a_message_is_edited_with_the_keys_of_vi() {
+    let model = Loopback::saying(vec![Say::Text("one"), Say::Text("two"), Say::Text("three")]);
+    let home = home(&model, "");
+    let Some(pane) = Pane::open("vi keys", &home, &Start::default()) else { return };
+    pane.see("❯");
+    pane.enter("/vim on");
+    pane.ready_after("this.");
+    // Every line begins where lines begin, the ones after the first too.
+    for (number, answer) in [(1, "one"), (2, "two")] {
+        pane.say(&format!("wrong right {number}"));
+        pane.press(&["Escape"]);
+        pane.see("❮ wrong right");
+        pane.say("0dwA!");
+        pane.see(&format!("❯ right {number}!"));
+        pane.press(&["Enter"]);
+        pane.ready_after(answer);
+        assert_eq!(told(&model, "user"), format!("right {number}!"));
+    }
+    // A line that is sent from normal mode is whole, and the next one is typed at once.
+    pane.say("the third");
+    pane.press(&["Escape"]);
+    pane.see("❮ the third");
+    pane.press(&["Enter"]);
+    pane.ready_after("three");
+    assert_eq!(told(&model, "user"), "the third");
+    pane.enter("/vim off");
+    pane.ready_after("vi keys off.");
+}
+
+#[test]
 fn earlier_messages_are_searched() {
     let model = Loopback::saying(vec![Say::Text("one"), Say::Text("two"), Say::Text("three")]);
     let home = home(&model, "");

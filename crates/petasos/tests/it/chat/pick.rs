@@ -62,6 +62,16 @@ fn a_list_can_be_left_and_nothing_is_chosen() {
 }
 
 #[test]
+fn a_model_that_its_provider_does_not_list_is_named() {
+    let model = Loopback::saying(vec![]);
+    let home = home(&model, "");
+    let Some(pane) = Pane::open("unlisted", &home, &Start::default()) else { return };
+    pane.see("❯");
+    pane.enter("/model duoble");
+    pane.ready_after("the provider does not list `duoble`");
+}
+
+#[test]
 fn files_come_back_from_a_list_of_checkpoints() {
     let model = Loopback::saying(vec![
         Say::Calls(vec![("write_file", json!({ "path": "notes.txt", "content": "new\n" }))]),

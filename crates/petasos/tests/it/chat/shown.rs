@@ -5,7 +5,7 @@ use petasos_testkit::Home;
 use serde_json::json;
 
 use super::pane::{Pane, Start};
-use super::{home, told};
+use super::{home, terminal, told};
 use crate::loopback::{Loopback, Say};
 
 #[test]
@@ -61,6 +61,31 @@ fn output_has_its_end_and_its_true_length_and_tasks_their_states() {
     pane.enter("plan");
     let screen = pane.ready_after("planned");
     assert!(screen.contains("☑ Read the code") && screen.contains("◐ Fix the bug"), "{screen}");
+}
+
+#[test]
+fn a_subagent_is_seen_while_it_works_and_named_when_it_ends() {
+    // Both ask the model at once; whoever comes first is answered alike.
+    let wait = "while [ ! -e go ]; do sleep 0.1; done";
+    let goal = json!({ "goal": "look around" });
+    let model = Loopback::saying(vec![
+        Say::Calls(vec![("delegate_task", goal)]),
+        terminal(wait),
+        terminal(wait),
+        Say::Text("Looked."),
+        Say::Text("Looked."),
+        Say::Text("So it is done."),
+    ]);
+    let home = home(&model, "");
+    let Some(pane) = Pane::open("subagent", &home, &Start::default()) else { return };
+    pane.see("❯");
+    pane.enter("delegate it");
+    let screen = pane.see("⑂ look around: Running while");
+    assert!(screen.contains("Delegated: look around"), "{screen}");
+    assert!(screen.contains("runs in the background"), "{screen}");
+    home.write("work/go", "");
+    let screen = pane.see("⑂ subagent done: look around · ");
+    assert!(screen.contains(" · 1 call"), "{screen}");
 }
 
 #[test]
