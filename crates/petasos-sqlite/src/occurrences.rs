@@ -205,9 +205,9 @@ pub(crate) fn interrupted(
     connection: &Connection,
     limit: u32,
 ) -> Result<Vec<OccurrenceRow>, StoreError> {
-    let which = "state = 'interrupted' AND trigger = 'schedule' AND attempt = 1 AND NOT EXISTS \
+    let which = "state = 'interrupted' AND trigger = 'schedule' AND NOT EXISTS \
                  (SELECT 1 FROM occurrences AS again WHERE again.job = occurrences.job \
-                 AND again.trigger = 'schedule' AND again.attempt = 2 \
+                 AND again.trigger = 'schedule' AND again.attempt > occurrences.attempt \
                  AND again.scheduled_ms = occurrences.scheduled_ms) \
                  AND EXISTS (SELECT 1 FROM jobs WHERE jobs.id = occurrences.job) \
                  ORDER BY scheduled_ms LIMIT ?1";

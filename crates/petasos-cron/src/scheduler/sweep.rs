@@ -72,8 +72,11 @@ impl Scheduler {
         let late = Duration::try_from(now.duration_since(due)).unwrap_or_default();
         let grace = late::grace(&job.schedule, due, job.body.misfire);
         let late_ms = i64::try_from(late.as_millis()).unwrap_or(i64::MAX);
-        let again = NewOccurrence { attempt: 2, reason: String::new(), late_ms, ..row.new };
-        if grace.is_some_and(|grace| late > grace) {
+        // One that only waited for a place may wait again; one that had begun is tried once more.
+        let given_up = row.started_ms.is_some() && row.new.attempt > 1;
+        let attempt = row.new.attempt + 1;
+        let again = NewOccurrence { attempt, reason: String::new(), late_ms, ..row.new };
+        if given_up || grace.is_some_and(|grace| late > grace) {
             // It is over for good, which is noted, and told while anybody remembers it.
             let (state, reason) = (OccurrenceState::Skipped, "missed".to_owned());
             let over = NewOccurrence { state, reason, ..again };

@@ -114,6 +114,47 @@ async fn s123_what_waited_for_a_place_when_the_program_ended_runs_in_the_next_on
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s122_what_only_waited_for_a_place_outlives_any_number_of_deaths() {
+    let world = World::new(at(NOW));
+    let store = world.store();
+    let schedule = plan("0 9 * * *", "UTC", NOW);
+    for number in 0..4 {
+        world.job(&*store, &format!("{number:012x}"), &schedule, JobBody::default()).await;
+    }
+    // Each of three schedulers dies with one run in its only place, and the others behind it.
+    *world.worker.habit.lock() = Some(|_| Habit::StuckAfter);
+    world.clock.set(at("2026-11-18T09:00:00Z"));
+    for round in 1..=3 {
+        let dying = world.scheduler(1);
+        dying.look().await.unwrap();
+        while world.worker.called.lock().len() < round {
+            tokio::task::yield_now().await;
+        }
+        let ids = dying.claimed();
+        drop(dying);
+        world.died(&ids);
+        world.clock.pass(61);
+    }
+    *world.worker.habit.lock() = None;
+    let next = world.scheduler(1);
+    for _ in 0..2 {
+        next.look().await.unwrap();
+        next.idle().await;
+    }
+    let mut last = Vec::new();
+    for number in 0..4 {
+        let rows = world.rows(&format!("{number:012x}")).await;
+        let states = states(&rows);
+        let (end, before) = states.split_last().unwrap();
+        assert!(before.iter().all(|state| *state == "interrupted"), "{states:?}");
+        last.push((*end, before.len()));
+    }
+    last.sort_unstable();
+    assert_eq!(last, [("succeeded", 3), ("unknown", 0), ("unknown", 1), ("unknown", 2)]);
+    assert!(world.worker.called.lock().values().all(|times| *times == 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn s123_what_was_interrupted_and_comes_too_late_is_noted_and_told() {
     let world = World::new(at(NOW));
     let store = world.store();

@@ -104,7 +104,10 @@ fn s122_s123_two_schedulers_that_are_killed_run_each_due_time_once_or_say_unknow
     let done = loop {
         let found = states(&home, count);
         let open = |state: &String| matches!(state.as_str(), "due" | "claimed" | "running");
-        if found.len() == count && !found.values().flatten().any(open) {
+        // What was interrupted is begun again in a moment.
+        let waits = |states: &Vec<String>| states.iter().all(|state| state == "interrupted");
+        let busy = found.values().any(waits) || found.values().flatten().any(open);
+        if found.len() == count && !busy {
             break found;
         }
         assert!(Instant::now() < late, "{} of {count} jobs have runs", found.len());
@@ -113,23 +116,25 @@ fn s122_s123_two_schedulers_that_are_killed_run_each_due_time_once_or_say_unknow
     drop(daemons);
     let lines = written(&list);
     assert!(lines.values().all(|times| *times == 1), "nothing ran twice: {lines:?}");
-    let (mut unknown, mut again) = (0, 0);
+    let (mut unknown, mut again, mut missed) = (0, 0, 0);
     for number in 0..count {
         let states = &done[&format!("{number:012x}")];
         let ran = states.iter().filter(|state| *state == "succeeded").count();
-        // A run that was cut off twice before it began is given up, and says so.
-        let given_up = states.len() > 1 && states.iter().all(|state| state == "interrupted");
-        let vague = given_up || states.iter().any(|state| state == "unknown");
-        assert!(ran == 1 || vague, "job {number} is neither done nor unknown: {states:?}");
+        let vague = states.iter().any(|state| state == "unknown");
+        // Where the machine is so busy that its two minutes were over, it is noted as missed.
+        let late = states.iter().any(|state| state == "skipped");
+        assert!(ran == 1 || vague || late, "job {number} is neither done nor unknown: {states:?}");
         assert!(ran <= 1, "job {number}: {states:?}");
         assert!(ran == 0 || lines.contains_key(&number), "job {number} did what it says");
         unknown += usize::from(vague);
+        missed += usize::from(late);
         again += usize::from(states.len() > 1);
     }
     let figures = format!(
         "{count} jobs due at once, 2 schedulers, {kills} kills: {} ran once, {unknown} unknown, \
-         {again} begun again before anything had been called, none twice, none missing",
-        count - unknown
+         {missed} too late, {again} begun again before anything had been called, none twice, none \
+         missing",
+        count - unknown - missed
     );
     figure("schedules", &figures);
 }
