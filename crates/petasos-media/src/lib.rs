@@ -19,6 +19,7 @@
 //! | `vendor`, `programs`, `template` | requests to vendors, programs of this machine, commands of the user's own |
 //! | `words`, `sound` | Markdown as spoken words, and recordings |
 //! | `store` | the caches of a home, their limits and their cleaning |
+//! | `voicing` | a voice for Piper, fetched when its person asks |
 //! | `fault` | what can go wrong, in the words of the tools |
 
 pub mod course;
@@ -45,6 +46,7 @@ mod template;
 pub mod transcribing;
 pub mod vendor;
 pub mod videos;
+pub mod voicing;
 mod words;
 
 pub use fault::MediaError;

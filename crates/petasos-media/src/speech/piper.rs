@@ -4,8 +4,8 @@
 use petasos_contract::Settings;
 
 use crate::speaking::{SpeechDef, Way};
+use crate::voicing::USUAL;
 
-const USUAL: &str = "en_US-lessac-medium";
 
 pub(super) static VOICE: SpeechDef = SpeechDef {
     id: "piper",
@@ -24,9 +24,9 @@ pub(super) static VOICE: SpeechDef = SpeechDef {
     },
 };
 
-/// A voice is downloaded by its person and never by us.
+/// A voice is fetched when its person asks for it, and never by the way.
 fn lacks(settings: &Settings) -> Option<String> {
     let model = settings.text("tts.piper.model").unwrap_or_default();
     let is_there = !model.is_empty() && std::path::Path::new(model).is_file();
-    (!is_there).then(|| "piper needs tts.piper.model: the path of a voice (.onnx)".to_owned())
+    (!is_there).then(|| "piper needs a voice: petasos setup voice, or tts.piper.model".to_owned())
 }

@@ -10,6 +10,7 @@ use crate::loopback::{Loopback, Say};
 use crate::making::painter;
 use crate::petasos;
 use crate::serve::Server;
+use crate::vendor::{Asked, Reply, Vendors};
 
 #[expect(clippy::disallowed_methods, reason = "the service tells its place by a variable")]
 fn service(test: &str, name: &str) -> Option<String> {
@@ -191,6 +192,52 @@ fn e127_a_picture_that_is_found_too_large_is_shown_once_more() {
         let sizes: Vec<usize> = asked.iter().map(|body| body.to_string().len()).collect();
         assert!(sizes[1] < sizes[0], "{wanted}: {sizes:?}");
     }
+}
+
+/// The place where voices are published: a voice, and a page in the place of another one.
+fn voices(asked: &Asked, _: usize) -> Reply {
+    let is_known =
+        asked.host == "huggingface.co" && asked.path.contains("/en/en_US/lessac/medium/");
+    match asked.path.rsplit('.').next() {
+        Some("json") => (200, json!({ "audio": { "sample_rate": 22_050 } }).to_string()),
+        Some("onnx") if is_known => (200, "the weights of a voice".to_owned()),
+        _ => (200, "<html>sign in first</html>".to_owned()),
+    }
+}
+
+/// E9.1: a voice comes when its person says so, and only then.
+#[test]
+fn e134_a_voice_for_piper_is_fetched_when_its_person_says_so() {
+    let home = Home::temp();
+    let vendors = Vendors::answering(&home, voices);
+    let proxy = vendors.proxy();
+    let setup = |words: &[&str]| {
+        let program =
+            proxy.iter().fold(petasos(&home), |program, (name, value)| program.with(name, value));
+        program.run(&[&["setup", "voice"], words].concat())
+    };
+    let model =
+        "/rhasspy/piper-voices/resolve/v1.0.0/en/en_US/lessac/medium/en_US-lessac-medium.onnx";
+    let unsaid = setup(&[]);
+    assert!(
+        unsaid.code == Some(1) && unsaid.stderr.contains("huggingface.co"),
+        "{}",
+        unsaid.stderr
+    );
+    assert!(vendors.asked(model).is_empty(), "nobody was asked");
+    let odd = setup(&["--yes", "--model", "../../x-y-low"]);
+    assert!(odd.code == Some(1) && odd.stderr.contains("no voice of Piper"), "{}", odd.stderr);
+    let page = setup(&["--yes", "--model", "de_DE-thorsten-low"]);
+    assert!(page.code == Some(1) && page.stderr.contains("is no model"), "{}", page.stderr);
+    assert!(!home.agent().join("models/piper").exists(), "nothing half stays");
+    let done = setup(&["--yes", "--json"]).json();
+    let path = home.agent().join("models/piper/en_US-lessac-medium.onnx");
+    assert_eq!(done["path"], path.display().to_string(), "{done}");
+    assert_eq!(std::fs::read_to_string(&path).expect("a model"), "the weights of a voice");
+    assert!(path.with_extension("onnx.json").is_file());
+    let config = std::fs::read_to_string(home.agent().join("config.yaml")).expect("a file");
+    assert!(config.contains("en_US-lessac-medium.onnx"), "{config}");
+    assert_eq!(vendors.asked(model).len(), 1);
 }
 
 /// E9: a program that speaks for us sees no key, neither in its arguments nor around it.
