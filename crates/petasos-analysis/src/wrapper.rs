@@ -157,6 +157,12 @@ impl Row {
     fn unwrap(&self, call: &Call<'_>, inners: &mut Inners) {
         let options: Vec<&str> = self.options.split_ascii_whitespace().collect();
         call.values(&options).for_each(|code| inners.shell(code));
+        // What follows the words that `env -S` parts goes on with them.
+        let split = call.args.iter().position(|arg| arg.is("-S") || arg.is("--split-string"));
+        if let Some(at) = split.filter(|_| call.program == "env") {
+            let words = call.args.iter().skip(at + 1).map(|arg| arg.text.as_str());
+            inners.shell(Arg::new(words.collect::<Vec<_>>().join(" "), call.span));
+        }
         inners.elsewhere |= self.place == Place::Away;
         inners.elevated |= self.place == Place::Raised;
         inners.opaque |= !self.verbs.is_empty();

@@ -79,10 +79,10 @@ const ROWS: &[(Action, &str)] = &[
     ),
     (
         Action::WriteSecond,
-        "copyFileSync copyFile copy copy2 copyfile copytree symlink symlinkSync linkSync cp_r copySync \
+        "copyFileSync cpSync copyFile copy copy2 copyfile copytree symlink symlinkSync linkSync cp_r copySync \
          ln_s ln_sf urlretrieve writefile",
     ),
-    (Action::Move, "rename renameSync renames moveSync mv"),
+    (Action::Move, "rename renameSync renames moveSync mv move"),
     (
         Action::Read,
         "readFileSync readFile read_text read_bytes file_get_contents createReadStream readTextFile \
@@ -144,7 +144,7 @@ fn on_owner(name: &str, owner: &str, last: &str) -> Option<Action> {
         }
         "write" if matches!(owner, "File" | "IO" | "Bun" | "Deno") => Action::Write,
         "cp" | "link" if !owner.is_empty() => Action::WriteSecond,
-        "move" | "replace" if matches!(owner, "shutil" | "os" | "FileUtils") => Action::Move,
+        "replace" if matches!(owner, "shutil" | "os" | "FileUtils") => Action::Move,
         "read" if matches!(owner, "File" | "IO") => Action::Read,
         _ => return None,
     })
@@ -195,5 +195,5 @@ pub(crate) fn is_cloud_library(name: &str) -> bool {
 
 /// Whether a method of such a library takes something away for good.
 pub(crate) fn takes_away(method: &str) -> bool {
-    begins("delete terminate destroy purge Delete Terminate", method)
+    verbs::words(method).iter().take(2).any(|word| lists("delete terminate destroy purge", word))
 }

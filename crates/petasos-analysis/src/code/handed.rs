@@ -122,6 +122,13 @@ impl Walker<'_, '_, '_> {
         }
     }
 
+    /// A text that may be run, where it is a command that does harm.
+    pub(super) fn hand(&mut self, text: &str) {
+        if is_command(text.split_whitespace()) {
+            self.shell(text.to_owned());
+        }
+    }
+
     /// Commands in the text of a program that starts some, where no call accounts for them: a name
     /// that is built, a function that is handed on. What is printed or compared is no command.
     pub(super) fn unaccounted(&mut self) {

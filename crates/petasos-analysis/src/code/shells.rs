@@ -73,6 +73,11 @@ impl Reading<'_, '_> {
             None => {}
             Some("set" | "let" | "mut" | "setenv" | "set-env") => self.assign(&words),
             Some("alias" | "abbr") => self.alias(&words),
+            Some("source" | ".") if words.len() == 2 => {
+                let path = words.get(1).map(|file| self.engine.resolve(file)).unwrap_or_default();
+                let held = self.engine.held(&path).and_then(|held| held.text);
+                self.text(&held.unwrap_or_default(), nesting + 1);
+            }
             Some("eval" | "source" | ".") if words.len() > 1 => {
                 let rest = words.iter().skip(1).flat_map(|word| self.filled(word));
                 let rest = rest.collect::<Vec<_>>().join(" ");

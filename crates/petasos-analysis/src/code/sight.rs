@@ -86,10 +86,14 @@ impl Walker<'_, '_, '_> {
             self.seen.owned |= args.get(1) == Some(&Value::Number(0));
         }
         self.notice_forks(name, last, at);
-        let bare = name.starts_with('.') && self.sign(at + 1, '(') && self.sign(at + 2, ')');
+        let method = name.starts_with('.') || at > 0 && self.sign(at - 1, '>');
+        let bare = method && self.sign(at + 1, '(') && self.sign(at + 2, ')');
         self.seen.deletes |= bare && last == "delete";
         let everything = self.sign(at + 1, '(') && self.sign(at + 2, '{') && self.sign(at + 3, '}');
         let all = matches!(at.checked_sub(3).and_then(|at| self.reader.tokens.get(at)), Some(Token::Name(name)) if name.ends_with("all"));
+        let table = at >= 6
+            && matches!(self.reader.tokens.get(at - 6), Some(Token::Name(name)) if name.ends_with("table"));
+        let all = all || table;
         if everything && lists("deletemany delete_many remove", &last.to_ascii_lowercase())
             || bare && last == "delete" && all
         {
@@ -212,6 +216,11 @@ impl Walker<'_, '_, '_> {
             if seen.runs { alias::possible_commands(self.reader.tokens) } else { Vec::new() };
         let sweep = seen.lists && seen.deletes;
         let root = seen.walked.clone().unwrap_or_else(|| UNKNOWN.to_string());
+        // What flows in is what an unknown text that is run may be.
+        let fed = self.reader.stdin.clone().filter(|_| seen.runs_unknown).unwrap_or_default();
+        for line in fed.lines().take(4) {
+            self.hand(line);
+        }
         for command in guessed {
             self.shell(command);
         }

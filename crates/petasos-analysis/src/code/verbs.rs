@@ -11,7 +11,8 @@ const TREES: &str = "tree trees dir dirs directory directories folder folders re
     recurse filesystem fileutils subtree rmtree";
 /// What holds data for others.
 const STORES: &str = "database databases db table tables collection collections schema keyspace bucket \
-    buckets topic queue dbs flushall flushdb index indices";
+    buckets topic queue dbs flushall flushdb index indices topics queues prefix metadata versions namespace \
+    namespaces cluster instance instances volume volumes repository project";
 
 /// The words of a name, in lower case.
 pub(crate) fn words(name: &str) -> Vec<String> {

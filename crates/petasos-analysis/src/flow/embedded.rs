@@ -141,7 +141,10 @@ impl Engine<'_> {
         let starts = |at: &usize| {
             let name = base(word(*at));
             // `g/rm -rf/d`: what stands in a pattern is none.
-            if word(*at).contains('/') && !word(*at).contains("bin/") {
+            if word(*at).contains('/')
+                && !word(*at).contains("bin/")
+                && !word(*at).starts_with("./")
+            {
                 return false;
             }
             let led = *at > 0 && lists("exec run spawn -- -e --exec", word(at - 1));

@@ -69,7 +69,12 @@ impl Engine<'_> {
             "mount" => {
                 let bound = |value: &str| value.split(',').any(|word| word.ends_with("bind"));
                 let option = call.values(&["-o", "--options"]).any(|value| bound(&value.text));
-                if !(option || call.flag('B') || call.flag('R') || call.long("--bind")) {
+                if !(option
+                    || call.flag('B')
+                    || call.flag('R')
+                    || call.long("--bind")
+                    || call.long("--rbind"))
+                {
                     return;
                 }
                 true

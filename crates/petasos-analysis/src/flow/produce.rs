@@ -75,8 +75,11 @@ impl Engine<'_> {
             "jq" | "gojq" if call.flag('n') && call.flag('r') => json_text(call),
             // Names without a directory, in one that must stay.
             "ls" if self.captured
-                && call.operands().next().is_none()
-                && self.state.cwd.as_deref().is_some_and(|at| is_vital(at, self.facts)) =>
+                && call.operands().nth(1).is_none()
+                && match call.operands().next() {
+                    Some(place) => is_vital(&self.resolve(&place.text), self.facts),
+                    None => self.state.cwd.as_deref().is_some_and(|at| is_vital(at, self.facts)),
+                } =>
             {
                 Stream { text: Some("*\n".to_owned()), taint: Taint::LISTING }
             }

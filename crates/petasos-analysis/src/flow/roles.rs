@@ -15,7 +15,7 @@ use crate::words::{ends, lists};
 /// Verbs that take something away for good.
 const DELETES: &str = "delete deleteall deletecollection destroy purge wipe drop nuke terminate erase teardown undeploy \
     decommission deprovision flushall flushdb flush truncate obliterate rmr unlink-all destroy-all expunge trash \
-    deregister down reset-all wipeall removeall clear-all zap deallocate unregister dropdb rmtree gc";
+    deregister revoke dropunused deauthorize down reset-all wipeall removeall clear-all zap deallocate unregister dropdb rmtree gc";
 /// Verbs that do so where they are forced, or where a noun stands in front of them.
 const TAKES: &str = "rm remove reset uninstall prune empty forget cleanup clean del clear";
 /// Options that are such a verb.
@@ -26,6 +26,9 @@ const ENDS: &str = "--kill --stop --shutdown --deactivate --unload --disconnect 
     -shutdown -kill --remove --unpublish";
 const OPERATIONS: &str =
     "--op --operation --action --mode --command --method --verb -k -s --do --cmd";
+/// What is taken away where it stands behind its verb.
+const NOUNS: &str = "pod client user account node cluster instance vm server domain volume disk db database bucket \
+    queue topic host group tenant namespace member key cert site app project path";
 /// Verbs that end something which runs.
 const STOPS: &str = "stop shutdown kill disable restart halt suspend reboot hibernate poweroff quit terminate-all drain evict cordon stopall killall leave stepdown deactivate";
 /// Verbs that show something to the world.
@@ -248,6 +251,11 @@ fn meaning(word: &str) -> Option<Signal> {
     let parts = verbs::words(word.rsplit([':', '.']).next().unwrap_or(word));
     let first = parts.first().filter(|_| !capitals)?;
     let last = parts.last().unwrap_or(first);
+    // `user-del`, `admin-delete-user`: part of a longer one.
+    let inner = |word: &String| lists("delete destroy purge terminate wipe", word);
+    if parts.len() > 1 && last == "del" || parts.len() > 2 && parts.iter().any(inner) {
+        return Some(Signal::CloudDelete);
+    }
     let means = |list: &str| lists(list, word) || lists(list, first) || lists(list, last);
     if means(DELETES) {
         Some(Signal::CloudDelete)
@@ -315,7 +323,9 @@ fn verb(call: &Call<'_>) -> Option<Signal> {
         }
         let named = word == "rm" && call.args.len() > 1;
         // `cluster uninstall`: what has no operand goes itself.
-        let whole = lists("reset uninstall remove", word) && call.operands().count() == 1;
+        let whole = lists("reset uninstall remove", word) && call.operands().count() == 1
+            || lists("remove unregister", word)
+                && call.operands().nth(seen + 1).is_some_and(|noun| lists(NOUNS, &noun.text));
         let noun = word.split_once([':', '.']).map(|_| word.rsplit([':', '.']).next());
         let noun = noun.flatten().is_some_and(|last| lists(TAKES, last) && last != "clean");
         if lists(TAKES, word) && (forced || named || whole || seen > 0) && !behind
@@ -344,7 +354,7 @@ fn verb(call: &Call<'_>) -> Option<Signal> {
         before = word;
         seen += usize::from(!behind);
         harmless |= lists(HARMLESS, word) && !behind;
-        if harmless || seen >= 3 {
+        if harmless || seen >= 5 {
             break;
         }
     }

@@ -15,6 +15,7 @@ pub(super) static PROGRAMS: &[Program] = &[
     act(AccountChange, "kadmin kadmin.local", "~delprinc|delete_principal|addprinc|cpw"),
     act(AccountChange, "passwd", "!@-S|--status"),
     act(AccountChange, "visudo", "!-c"),
+    act(AccountChange, "smbpasswd pdbedit", "-x"),
     act(AccountChange, "chage", "!@-l"),
     act(AccountChange, "dscl", "@-create|-delete|-append|-passwd|-change"),
     act(AccountChange, "pw", "@user*|group*"),

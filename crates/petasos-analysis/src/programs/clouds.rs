@@ -6,6 +6,7 @@ use crate::rule::Signal::CloudDelete;
 
 pub(super) static PROGRAMS: &[Program] = &[
     act(CloudDelete, "swift orb", "delete"),
+    act(CloudDelete, "salt-key", "-D|-d|--delete*"),
     act(
         CloudDelete,
         "terraform tofu terragrunt terraform.exe cdktf",

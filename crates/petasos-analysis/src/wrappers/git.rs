@@ -4,7 +4,7 @@
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
 use crate::shell::normalise::UNKNOWN;
-use crate::words::lists;
+use crate::words::{ends, lists};
 use crate::wrapper::{Inners, Wrapper};
 
 pub(super) static WRAPPER: Wrapper = Wrapper { names: "git hub", rows: &[], unwrap };
@@ -20,9 +20,7 @@ fn runs(key: &str) -> bool {
     ) || key.starts_with("alias.")
         || key.starts_with("pager.")
         || key.starts_with("filter.")
-        || key.ends_with(".textconv")
-        || key.ends_with(".cmd")
-        || key.ends_with(".command")
+        || ends(".textconv .cmd .command .driver hook .program", &key)
 }
 
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {

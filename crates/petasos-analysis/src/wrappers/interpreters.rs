@@ -150,6 +150,10 @@ fn module(args: &[Arg], inners: &mut Inners) {
 fn console(call: &Call<'_>, language: Language, inners: &mut Inners) {
     let code = match (call.program, call.operand(0)) {
         ("rails", "runner" | "r") => call.operands().nth(1).cloned(),
+        ("rails", "console" | "c") => {
+            inners.list.push(Inner::Stdin(language, Vec::new()));
+            None
+        }
         ("manage.py", "shell" | "shell_plus") => call.option(&["-c", "--command"]),
         ("artisan", "tinker") => call.option(&["--execute"]),
         ("mix", "run" | "eval") => {
@@ -218,10 +222,13 @@ fn options(call: &Call<'_>, language: Language, inners: &mut Inners) -> Option<O
             at += 1;
         } else if lists(valued(language), text) {
             at += 1;
-            let code = call.args.get(at).and_then(|arg| arg.text.strip_prefix("data:"));
-            if let Some((_, code)) = code.and_then(|code| code.split_once(',')) {
-                inners.list.push(Inner::Code(language, arg.with_text(code)));
-            }
+            let file = call.args.get(at).filter(|_| language == Language::JavaScript);
+            inners.list.extend(file.map(|file| {
+                match file.text.strip_prefix("data:").and_then(|code| code.split_once(',')) {
+                    Some((_, code)) => Inner::Code(language, file.with_text(code)),
+                    None => Inner::File(language, file.clone(), Vec::new()),
+                }
+            }));
         } else if text == "-m" && language == Language::Python {
             // Modules that take code for arguments.
             module(call.args.get(at + 1..).unwrap_or_default(), inners);
@@ -233,6 +240,10 @@ fn options(call: &Call<'_>, language: Language, inners: &mut Inners) -> Option<O
         } else if let Some(flags) =
             text.strip_prefix('-').filter(|flags| !flags.is_empty() && !flags.starts_with('-'))
         {
+            let library = flags.strip_prefix('r').filter(|_| language == Language::Ruby);
+            inners.list.extend(library.filter(|name| !name.is_empty()).map(|name| {
+                Inner::File(language, arg.with_text(format!("{name}.rb")), Vec::new())
+            }));
             match code_in_flags(flags, language) {
                 Some("") => {
                     let modules =
