@@ -256,9 +256,11 @@ async fn e128_a_refusal_inside_an_answer_is_one() {
 /// place of a picture is told.
 #[tokio::test]
 async fn e128_a_login_of_chatgpt_draws_and_is_renewed_once() {
-    let double = Double::answering(|url, asked| match asked.head.contains(RENEWED) {
-        true => answer("openai-codex", url, asked),
-        false => (401, "application/json", b"{}".to_vec()),
+    let double = Double::answering(|url, asked| {
+        if asked.head.contains(RENEWED) {
+            return answer("openai-codex", url, asked);
+        }
+        (401, "application/json", b"{}".to_vec())
     });
     let first = desk("openai-codex", &double, &json!({}));
     let made = paint(&ask(0), &first.cx).await.unwrap();
