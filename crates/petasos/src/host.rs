@@ -25,7 +25,7 @@ use petasos_contract::hook::Hook;
 use petasos_contract::model::Model;
 use petasos_contract::ports::Ports;
 use petasos_contract::wait::Owned;
-use petasos_contract::{CallContext, SessionId, Settings};
+use petasos_contract::{CallContext, SessionId, Settings, ToolDef};
 use petasos_gateway::{PLATFORMS, Post};
 use petasos_media::Media;
 use petasos_net::client::Net;
@@ -91,11 +91,13 @@ pub struct Host {
     model: Arc<LazyModel>,
 }
 
-/// Chat platforms without a toolset of their own have the common tools.
-fn know_platforms(registry: &Registry) {
+/// The tools, and the chat platforms that have the common ones because no toolset is their own.
+fn registered(tools: &[&'static ToolDef], ports: &Ports) -> Arc<Registry> {
+    let registry = Registry::with_builtin(tools, ports);
     for def in PLATFORMS.iter().filter(|def| toolsets::named(def.toolset).is_none()) {
         registry.register_platform(def.name);
     }
+    Arc::new(registry)
 }
 
 impl Host {
@@ -152,8 +154,7 @@ impl Host {
         ports.skills = Some(Arc::new(Library::new(&ports)) as _);
         let ports = Arc::new(ports);
         let tools = [BUILTIN, LOOP_TOOLS].concat();
-        let registry = Arc::new(Registry::with_builtin(&tools, &ports));
-        know_platforms(&registry);
+        let registry = registered(&tools, &ports);
         let catalogue = Arc::new(Catalogue::new(registry, Arc::new(Checks::default())));
         let middleware = Arc::new(Middleware::new());
         let copies = copies::before(&terminal);

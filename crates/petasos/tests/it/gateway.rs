@@ -147,3 +147,16 @@ fn no_tool_runs_between_stop_and_resume() {
     let ran = petasos(&home).run(&["run", "--yolo", "make it"]);
     assert!(home.workspace().join("made").exists(), "{} {}", ran.stdout, ran.stderr);
 }
+
+/// IRC, XMPP, MQTT and ntfy have no toolset of their own in the table: they have the common tools,
+/// and not none at all.
+#[test]
+fn s81_a_platform_without_a_toolset_of_its_own_has_the_common_tools() {
+    let home = Home::temp();
+    for platform in ["irc", "xmpp", "mqtt", "ntfy", "telegram"] {
+        let listed = petasos(&home).run(&["tools", "list", "--surface", platform, "--json"]);
+        let tools = listed.json()["tools"].as_array().cloned().unwrap_or_default();
+        let named = |name: &str| tools.iter().any(|tool| tool["name"] == name);
+        assert!(named("terminal") && named("read_file"), "{platform}: {}", listed.stdout);
+    }
+}
