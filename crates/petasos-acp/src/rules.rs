@@ -245,9 +245,10 @@ impl EditorRules {
         let Some(ruled) = self.of(about.cx) else { return Directive::Pass };
         let (tool, arguments) = (about.tool.as_str(), about.args.object());
         let (base, home) = (self.base(about.cx), about.cx.settings.user_home());
-        let deed = match is_edit(tool) {
-            true => Deed::edit(shown::paths(tool, arguments, &base, Some(home))),
-            false => Deed::ran(tool, arguments, (&base, about.cx)),
+        let deed = if is_edit(tool) {
+            Deed::edit(shown::paths(tool, arguments, &base, Some(home)))
+        } else {
+            Deed::ran(tool, arguments, (&base, about.cx))
         };
         let mut watched = Watched { is_guarded: deed.guarded.is_some(), ..Watched::default() };
         watched.keys.clone_from(&deed.keys);

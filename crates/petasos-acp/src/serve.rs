@@ -31,8 +31,10 @@ use crate::wire::{Arrival, FRAME_MAX, Transport};
 /// How long sessions may take to be left when the client is gone.
 const LEAVING: Duration = Duration::from_millis(1500);
 
-/// Whoever asks so much without hearing an answer does not listen.
+/// So many requests are worked on at once; further ones are turned away.
 const RUNNING_MAX: usize = 10_000;
+/// A client that has not taken an answer for so long, with so many open, does not listen.
+const HEARS: Duration = Duration::from_secs(10);
 
 /// What a server is made of.
 #[derive(Clone)]
@@ -72,16 +74,20 @@ pub async fn serve(parts: ServerParts, mut transport: Transport, stop: Cancellat
             arrival = transport.lines.recv() => arrival,
         };
         match arrival {
-            Some(Arrival::Line(line)) => server.take(Frame::read(&line)),
+            Some(Arrival::Line(line)) => match Frame::read(&line) {
+                Frame::Request { id, .. } | Frame::Invalid { id, .. } if server.is_full() => {
+                    if !server.turn_away(&id).await {
+                        tracing::warn!("the client asks and does not hear: it is left");
+                        break;
+                    }
+                }
+                frame => server.take(frame),
+            },
             Some(Arrival::TooLong) => {
                 let why = format!("a message is longer than {FRAME_MAX} bytes");
                 server.run(RequestId::Null, done(Err(told(Error::invalid_request(), &why))));
             }
             None => break,
-        }
-        if server.running.lock().len() > RUNNING_MAX {
-            tracing::warn!("the client asks and does not hear: it is left");
-            break;
         }
     }
     server.leave().await;
@@ -110,6 +116,22 @@ pub(crate) struct Server {
 type Answer = Result<Value, Error>;
 
 impl Server {
+    /// Whether as many requests are worked on as may be.
+    fn is_full(&self) -> bool {
+        let mut running = self.running.lock();
+        if running.len() >= RUNNING_MAX {
+            running.retain(|one| !one.work.is_finished());
+        }
+        running.len() >= RUNNING_MAX
+    }
+
+    /// Tells a client that it asks too much; whether it heard. Nothing is read meanwhile.
+    async fn turn_away(&self, id: &RequestId) -> bool {
+        let why = format!("{RUNNING_MAX} requests are open: wait for their answers");
+        let refused = self.peer.respond(id, Err(told(Error::invalid_request(), &why)));
+        tokio::time::timeout(HEARS, refused).await.is_ok()
+    }
+
     /// Never waits: a client that does not read must not keep its next frame from being read.
     fn take(self: &Arc<Self>, frame: Frame) {
         match frame {

@@ -264,6 +264,36 @@ fn a_client_that_stops_reading_is_left() {
     assert!(took < std::time::Duration::from_secs(10), "{took:?}");
 }
 
+/// A client that asks more than can be done at once is told, and is not left: it does hear.
+#[test]
+fn a_client_that_asks_too_much_is_told() {
+    let model = Loopback::saying(vec![Say::Text("still here")]);
+    let home = home(&model);
+    home.write("mute.py", "import time\ntime.sleep(600)\n");
+    let script = home.user().join("mute.py");
+    let mut editor = Editor::greeted(&home, &json!({}));
+    let session = editor.session(&home.workspace());
+    // A server that never speaks holds up the first; the others wait behind it.
+    let mute =
+        json!({ "name": "mute", "command": "/usr/bin/python3", "args": [script], "env": [] });
+    let slow = json!({ "cwd": home.workspace(), "mcpServers": [mute] });
+    for id in 0..10_050 {
+        let id = 1_000_000 + id;
+        let new = json!({ "jsonrpc": "2.0", "id": id, "method": "session/new", "params": slow });
+        editor.raw(&new.to_string());
+    }
+    let refused = |frame: &Value| frame["error"]["message"].to_string().contains("are open: wait");
+    editor.until("that it is too much", |editor| editor.trace.iter().any(refused).then_some(()));
+    // What is told, and what is answered, is heard all the same.
+    for id in 9_000..9_100 {
+        editor.tell("$/cancel_request", json!({ "requestId": 1_000_000 + id }));
+    }
+    let withdrawn = |frame: &Value| frame["error"]["code"] == -32800;
+    editor.until("a withdrawal", |editor| editor.trace.iter().any(withdrawn).then_some(()));
+    assert_eq!(editor.turn(&session, "and you?"), "end_turn");
+    assert_eq!(editor.leave().1, Some(0));
+}
+
 /// Every method with every kind of parameters: one answer each, by its id, and the server goes on.
 #[test]
 fn every_method_answers_whatever_it_is_given() {
