@@ -5,6 +5,7 @@
 
 mod kit;
 mod pages;
+mod pdf;
 mod reading;
 mod searching;
 mod services;

@@ -64,6 +64,25 @@ fn e27_e28_notes_of_a_conversation_that_read_a_page_wait() {
     assert!(told.contains("staged") && told.contains("/memory approve"), "{told}");
 }
 
+// Line 28: a page that only a program read is read all the same.
+#[test]
+fn e28_a_program_that_reads_a_page_makes_its_conversation_theirs() {
+    let (site, asked) = serve(vec![ORDER.to_owned()]);
+    let code = format!(
+        "from hermes_tools import web_extract\nprint(len(str(web_extract(['{site}/0']))))\n"
+    );
+    let model = Loopback::saying(vec![
+        Say::Calls(vec![("execute_code", json!({ "code": code }))]),
+        Say::Calls(vec![("memory", note("the cat is called Ada"))]),
+    ]);
+    let home = home(&model, "approvals:\n  headless_mode: approve\n");
+    let done = petasos(&home).run(&["run", "--unattended", "what is new?"]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let told = model.asked().iter().map(Value::to_string).collect::<String>();
+    assert!(!asked.lock().expect("nobody panics with the list").is_empty(), "{told}");
+    assert_eq!((remembered(&home).as_str(), waiting(&home)), ("", 1), "{told}");
+}
+
 // Line 40: a host that the user trusts taints nothing. Line 43: a project cannot switch it off.
 #[test]
 fn e40_e43_only_the_users_own_file_trusts() {
