@@ -58,37 +58,12 @@ impl Walker<'_, '_, '_> {
                 let text = args.iter().rev().find(|value| value.text() != subject);
                 self.write(&subject, text.cloned().unwrap_or(Value::Unknown));
             }
-            Action::WriteSecond => {
-                if let Some(target) = args.get(1) {
-                    self.touch(Deed::Write, &target.text());
-                }
-                if name.ends_with("urlretrieve") {
-                    let path =
-                        self.engine.resolve(&args.get(1).map(Value::text).unwrap_or_default());
-                    self.engine.write_file(path, Stream::unknown(Taint::DOWNLOADED), false);
-                }
-                if name.contains("link") || name.contains("ln_s") {
-                    let link = args.get(1).map(Value::text).unwrap_or_default();
-                    self.engine.link(&link, &first.text(), false);
-                }
-                self.touch(Deed::Read, &first.text());
-            }
+            Action::WriteSecond => self.write_second(name, args),
             Action::Move => self.move_file(&first, args.get(1)),
             Action::Read => self.touch(Deed::Read, &subject),
-            Action::Unpack => {
-                // The archive stands in front, or is what the method was called on.
-                let place = args.iter().rev().find(|value| matches!(value, Value::Text(_)));
-                let place = place.map(Value::text).unwrap_or_default();
-                if path::is_home(&self.engine.resolve(&place), self.engine.facts) {
-                    self.engine.report.signal(Signal::KeyImplant, self.span, name);
-                }
-                self.touch(Deed::Write, &place);
-            }
+            Action::Unpack => self.unpack(name, args),
             Action::Evaluate => self.evaluate(&first),
-            Action::Load => {
-                let file = Arg::new(first.text(), self.span);
-                self.engine.run_inner(Inner::File(self.language, file, Vec::new()), self.span);
-            }
+            Action::Load => self.load(&first),
             Action::Query => {
                 if name.ends_with("dropDatabase") || sql::is_destructive(&first.text()) {
                     self.engine.report.signal(Signal::DestructiveSql, self.span, first.text());
@@ -96,6 +71,38 @@ impl Walker<'_, '_, '_> {
             }
             _ => self.affect(action, name, args),
         }
+    }
+
+    /// The archive stands in front, or is what the method was called on.
+    fn unpack(&mut self, name: &str, args: &[Value]) {
+        let place = args.iter().rev().find(|value| matches!(value, Value::Text(_)));
+        let place = place.map(Value::text).unwrap_or_default();
+        if path::is_home(&self.engine.resolve(&place), self.engine.facts) {
+            self.engine.report.signal(Signal::KeyImplant, self.span, name);
+        }
+        self.touch(Deed::Write, &place);
+    }
+
+    fn load(&mut self, file: &Value) {
+        let file = Arg::new(file.text(), self.span);
+        self.engine.run_inner(Inner::File(self.language, file, Vec::new()), self.span);
+    }
+
+    /// What is copied or linked: `copy(from, to)`.
+    fn write_second(&mut self, name: &str, args: &[Value]) {
+        let first = args.first().map(Value::text).unwrap_or_default();
+        let target = args.get(1).map(Value::text).unwrap_or_default();
+        if args.len() > 1 {
+            self.touch(Deed::Write, &target);
+        }
+        if name.ends_with("urlretrieve") {
+            let path = self.engine.resolve(&target);
+            self.engine.write_file(path, Stream::unknown(Taint::DOWNLOADED), false);
+        }
+        if name.contains("link") || name.contains("ln_s") {
+            self.engine.link(&target, &first, false);
+        }
+        self.touch(Deed::Read, &first);
     }
 
     /// Runs what the arguments of a call name.

@@ -11,7 +11,6 @@ use crate::rule::Signal;
 use crate::shell::normalise::UNKNOWN;
 use crate::sql;
 use crate::words::{holds, lists};
-use std::ops::Range;
 
 /// Words in the names of functions that run what they are given.
 const RUNS: &str = "run exec execute command commands cmd shell sh system call spawn launch process popen \
@@ -79,7 +78,7 @@ impl Walker<'_, '_, '_> {
 
     /// A text that is a command, or words that are one, given to a function of which nothing is
     /// known.
-    pub(super) fn hand_over(&mut self, name: &str, args: &[Value], inside: Range<usize>) {
+    pub(super) fn hand_over(&mut self, name: &str, args: &[Value], at: usize, end: usize) {
         let last = name.rsplit(['.', '>', ':']).next().unwrap_or_default();
         let address = args.iter().find_map(|value| match value {
             Value::Text(text) if text.starts_with("http") => Some(text),
@@ -108,8 +107,7 @@ impl Walker<'_, '_, '_> {
             }
         }
         // Lists are built by calls in some languages.
-        let end = inside.end.max(inside.start + 10);
-        let tokens = self.reader.tokens.iter().take(end).skip(inside.start);
+        let tokens = self.reader.tokens.iter().take(end.max(at + 10)).skip(at);
         let words: Vec<String> = tokens
             .take_while(|token| !matches!(token, Token::Sign(';' | '\n')))
             .filter_map(|token| match token {

@@ -86,19 +86,7 @@ impl Walker<'_, '_, '_> {
             self.seen.owned |= args.get(1) == Some(&Value::Number(0));
         }
         self.notice_forks(name, last, at);
-        let method = name.starts_with('.') || at > 0 && self.sign(at - 1, '>');
-        let bare = method && self.sign(at + 1, '(') && self.sign(at + 2, ')');
-        self.seen.deletes |= bare && last == "delete";
-        let everything = self.sign(at + 1, '(') && self.sign(at + 2, '{') && self.sign(at + 3, '}');
-        let all = matches!(at.checked_sub(3).and_then(|at| self.reader.tokens.get(at)), Some(Token::Name(name)) if name.ends_with("all"));
-        let table = at >= 6
-            && matches!(self.reader.tokens.get(at - 6), Some(Token::Name(name)) if name.ends_with("table"));
-        let all = all || table;
-        if everything && lists("deletemany delete_many remove", &last.to_ascii_lowercase())
-            || bare && last == "delete" && all
-        {
-            self.engine.report.signal(Signal::DestructiveSql, self.span, name);
-        }
+        self.notice_emptied(name, last, at);
         self.seen.lists |= calls::lists_files(name) || name == "list.files";
         self.seen.sends |= lists("post put send sendall request urlopen fetch write", last);
         let listed = name == "Dir" && self.sign(at + 1, '[');
@@ -120,6 +108,23 @@ impl Walker<'_, '_, '_> {
                     self.reader.tokens.get(at + 1),
                     Some(Token::Sign('[' | '{') | Token::Name(_))
                 );
+    }
+
+    /// Methods that take away all that a store holds: `all().delete()`, `deleteMany({})`.
+    fn notice_emptied(&mut self, name: &str, last: &str, at: usize) {
+        let method = name.starts_with('.') || at > 0 && self.sign(at - 1, '>');
+        let bare = method && self.sign(at + 1, '(') && self.sign(at + 2, ')');
+        self.seen.deletes |= bare && last == "delete";
+        let everything = self.sign(at + 1, '(') && self.sign(at + 2, '{') && self.sign(at + 3, '}');
+        let all = matches!(at.checked_sub(3).and_then(|at| self.reader.tokens.get(at)), Some(Token::Name(name)) if name.ends_with("all"));
+        let table = at >= 6
+            && matches!(self.reader.tokens.get(at - 6), Some(Token::Name(name)) if name.ends_with("table"));
+        let all = all || table;
+        if everything && lists("deletemany delete_many remove", &last.to_ascii_lowercase())
+            || bare && last == "delete" && all
+        {
+            self.engine.report.signal(Signal::DestructiveSql, self.span, name);
+        }
     }
 
     /// A fork in a loop, or `fork while …`; one in front of a loop is only a child.

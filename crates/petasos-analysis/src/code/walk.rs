@@ -248,7 +248,37 @@ impl Walker<'_, '_, '_> {
             _ => None,
         };
         let name = variable.as_deref().unwrap_or(name);
-        let loose = matches!(
+        let loose = self.takes_loose(name, at);
+        // `File.rm_rf!("x")`: the sign belongs to the name.
+        let open = at + 1 + usize::from(self.sign(at + 1, '!') && self.sign(at + 2, '('));
+        if !self.sign(open, '(') && !loose {
+            self.passed_on(name, at);
+            self.called_bare(name, at);
+            let on_receiver = self.receiver.as_ref().is_some_and(|(place, _)| *place == at);
+            if name.starts_with('.') && on_receiver && self.language == Language::Ruby {
+                self.act(name, &[], at, at + 1);
+            }
+            return;
+        }
+        let (args, end) = if self.sign(open, '(') {
+            self.reader.arguments(open, 0)
+        } else {
+            let handle = self.names_handle(name, at);
+            self.reader.loose_items(at + 1 + usize::from(handle), 0)
+        };
+        self.note_printed(name, &args);
+        if let Some(path) = self.opened.clone().filter(|_| super::print::feeds(name)) {
+            let text = args.iter().rev().find(|value| matches!(value, Value::Text(_)));
+            self.write(&path, text.cloned().unwrap_or(Value::Unknown));
+        }
+        if !self.by_other_name(name, &args, (at, open, end)) {
+            self.called(name, &args, at, end);
+        }
+    }
+
+    /// Whether a name is called with what follows it, without parentheses.
+    fn takes_loose(&self, name: &str, at: usize) -> bool {
+        matches!(
             self.language,
             Language::Perl
                 | Language::Awk
@@ -261,42 +291,25 @@ impl Walker<'_, '_, '_> {
             Some(Token::Text(_) | Token::Number(_) | Token::Name(_))
         ) || self.sign(at + 1, '[')
             && (self.reader.loose && name.starts_with("run")
-                || self.language == Language::Other && calls::action(name).is_some());
-        // `File.rm_rf!("x")`: the sign belongs to the name.
-        let open = at + 1 + usize::from(self.sign(at + 1, '!') && self.sign(at + 2, '('));
-        if !self.sign(open, '(') && !loose {
-            self.passed_on(name, at);
-            // `path("x")->remove_tree` of Perl, `User.delete_all` of Ruby.
-            let method = match self.language {
-                Language::Perl => self.sign(at.saturating_sub(1), '>'),
-                language => language == Language::Ruby && name.contains('.'),
-            };
-            if method && matches!(calls::action(name), Some(Action::DeleteTree | Action::Destroy)) {
-                self.act(name, &[], at, at + 1);
-            }
-            let on_receiver = self.receiver.as_ref().is_some_and(|(place, _)| *place == at);
-            if name.starts_with('.') && on_receiver && self.language == Language::Ruby {
-                self.act(name, &[], at, at + 1);
-            }
-            return;
-        }
-        let (args, end) = if self.sign(open, '(') {
-            self.reader.arguments(open, 0)
-        } else {
-            // `print F "x"`: the handle is no text.
-            let handle = matches!(name, "print" | "printf" | "say")
-                && matches!(self.reader.tokens.get(at + 1), Some(Token::Name(_)))
-                && matches!(self.reader.tokens.get(at + 2), Some(Token::Text(_)))
-                || matches!(self.reader.tokens.get(at + 1), Some(Token::Name(word)) if lists("my our local", word));
-            self.reader.loose_items(at + 1 + usize::from(handle), 0)
+                || self.language == Language::Other && calls::action(name).is_some())
+    }
+
+    /// `print F "x"`, `open my $f, …`: a handle is no text.
+    fn names_handle(&self, name: &str, at: usize) -> bool {
+        let (first, second) = (self.reader.tokens.get(at + 1), self.reader.tokens.get(at + 2));
+        let Some(Token::Name(word)) = first else { return false };
+        lists("my our local", word)
+            || matches!(name, "print" | "printf" | "say") && matches!(second, Some(Token::Text(_)))
+    }
+
+    /// `path("x")->remove_tree` of Perl, `User.delete_all` of Ruby: without parentheses.
+    fn called_bare(&mut self, name: &str, at: usize) {
+        let method = match self.language {
+            Language::Perl => self.sign(at.saturating_sub(1), '>'),
+            language => language == Language::Ruby && name.contains('.'),
         };
-        self.note_printed(name, &args);
-        if let Some(path) = self.opened.clone().filter(|_| super::print::feeds(name)) {
-            let text = args.iter().rev().find(|value| matches!(value, Value::Text(_)));
-            self.write(&path, text.cloned().unwrap_or(Value::Unknown));
-        }
-        if !self.by_other_name(name, &args, (at, open, end)) {
-            self.called(name, &args, at, end);
+        if method && matches!(calls::action(name), Some(Action::DeleteTree | Action::Destroy)) {
+            self.act(name, &[], at, at + 1);
         }
     }
 
@@ -323,7 +336,7 @@ impl Walker<'_, '_, '_> {
     /// A call, and what it leaves for the method behind it.
     fn called(&mut self, name: &str, args: &[Value], at: usize, end: usize) {
         self.act(name, args, at, end);
-        self.hand_over(name, args, at..end);
+        self.hand_over(name, args, at, end);
         if matches!(self.reader.tokens.get(end), Some(Token::Name(method)) if method.starts_with('.'))
         {
             let last = name.rsplit('.').next().unwrap_or_default();

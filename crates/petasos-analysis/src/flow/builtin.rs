@@ -78,16 +78,18 @@ impl Engine<'_> {
                 self.via.pop();
                 return Some(stream);
             }
-            "trap" => {
-                let mut words = args.iter().skip_while(|arg| arg.is("--"));
-                let code = words.next().filter(|arg| !arg.text.starts_with('-'))?;
-                words.next()?;
-                self.traps.push(code.clone());
-                return Some(self.run_shell(code.clone(), span));
-            }
+            "trap" => return self.trap(args, span),
             _ => return None,
         }
         Some(Stream::empty())
+    }
+
+    fn trap(&mut self, args: &[Arg], span: Span) -> Option<Stream> {
+        let mut words = args.iter().skip_while(|arg| arg.is("--"));
+        let code = words.next().filter(|arg| !arg.text.starts_with('-'))?;
+        words.next()?;
+        self.traps.push(code.clone());
+        Some(self.run_shell(code.clone(), span))
     }
 
     fn evaluate_words(&mut self, args: &[Arg], span: Span) -> Stream {

@@ -1,7 +1,6 @@
 //! One command with its arguments: who it is, what it touches, what it runs.
 
 use super::engine::{Engine, NESTING_MAX};
-use super::guess::PLAIN;
 use super::report::{Deed, Touch, render};
 use super::spelling::{quote, respelt};
 use super::value::{Arg, Stream, Taint, Value};
@@ -241,12 +240,7 @@ impl Engine<'_> {
         self.report.cwd.clone_from(&cwd);
         self.report.leaf(argv, &self.via, span);
         self.report.effect(EffectKind::Run, &first.text, first.span);
-        for (name, value) in assigns {
-            self.assigned(name, value, span);
-            if !lists(PLAIN, program) {
-                self.carried(name, value, span);
-            }
-        }
+        self.carry(program, assigns, span);
         let mut stdin = std::mem::take(&mut self.stdin);
         if matches!(program, "xargs" | "gxargs" | "parallel")
             && let Some(listed) = self.listed_in_file(args)

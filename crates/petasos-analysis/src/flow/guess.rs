@@ -185,8 +185,18 @@ impl Engine<'_> {
         }
     }
 
+    /// What the variables in front of a command make it or others run.
+    pub(super) fn carry(&mut self, program: &str, assigns: &[(String, Arg)], span: Span) {
+        for (name, value) in assigns {
+            self.assigned(name, value, span);
+            if !lists(PLAIN, program) {
+                self.carried(name, value, span);
+            }
+        }
+    }
+
     /// A variable in front of a command: a command, code, or a file of this line that it holds.
-    pub(super) fn carried(&mut self, name: &str, value: &Arg, span: Span) {
+    fn carried(&mut self, name: &str, value: &Arg, span: Span) {
         let text = value.text.as_str();
         if !is_shouted(name) {
             return;

@@ -74,13 +74,7 @@ impl Engine<'_> {
             "find" if self.sweeps(call, is_secret) => swept(call, "/*\n"),
             "jq" | "gojq" if call.flag('n') && call.flag('r') => json_text(call),
             // Names without a directory, in one that must stay.
-            "ls" if self.captured
-                && call.operands().nth(1).is_none()
-                && match call.operands().next() {
-                    Some(place) => is_vital(&self.resolve(&place.text), self.facts),
-                    None => self.state.cwd.as_deref().is_some_and(|at| is_vital(at, self.facts)),
-                } =>
-            {
+            "ls" if self.captured && self.lists_vital(call) => {
                 Stream { text: Some("*\n".to_owned()), taint: Taint::LISTING }
             }
             "ls" if self.lists_disks(call) => {
@@ -94,6 +88,13 @@ impl Engine<'_> {
                 Taint::PROGRAM.with(taint.without(Taint::EVERY_PROCESS)),
             )),
         }
+    }
+
+    /// Whether all names in a directory that must stay are listed, without that directory.
+    fn lists_vital(&self, call: &Call<'_>) -> bool {
+        let place = call.operands().next().map(|place| self.resolve(&place.text));
+        let place = place.or_else(|| self.state.cwd.clone());
+        call.operands().nth(1).is_none() && place.is_some_and(|at| is_vital(&at, self.facts))
     }
 
     /// A format that is a command, filled in by the program: `--format 'rm {}'`.

@@ -321,17 +321,7 @@ fn verb(call: &Call<'_>) -> Option<Signal> {
             }
             break;
         }
-        let named = word == "rm" && call.args.len() > 1;
-        // `cluster uninstall`: what has no operand goes itself.
-        let whole = lists("reset uninstall remove", word) && call.operands().count() == 1
-            || lists("remove unregister", word)
-                && call.operands().nth(seen + 1).is_some_and(|noun| lists(NOUNS, &noun.text));
-        let noun = word.split_once([':', '.']).map(|_| word.rsplit([':', '.']).next());
-        let noun = noun.flatten().is_some_and(|last| lists(TAKES, last) && last != "clean");
-        if lists(TAKES, word) && (forced || named || whole || seen > 0) && !behind
-            || noun && !behind
-            || word.contains("scale") && idle
-        {
+        if taken(call, word, forced, seen) && !behind || word.contains("scale") && idle {
             return Some(Signal::CloudDelete);
         }
         let operation = behind && lists(OPERATIONS, option);
@@ -360,11 +350,24 @@ fn verb(call: &Call<'_>) -> Option<Signal> {
     }
     let ending = |arg: &Arg| ENDING.split_whitespace().any(|option| arg.text.starts_with(option));
     let stops = |arg: &Arg| lists(ENDS, &arg.text);
-    match harmless {
-        false if call.args.iter().any(ending) => Some(Signal::CloudDelete),
-        false if call.args.iter().any(stops) => Some(Signal::ServiceStop),
-        _ => None,
-    }
+    let signal = if call.args.iter().any(ending) {
+        Some(Signal::CloudDelete)
+    } else {
+        call.args.iter().any(stops).then_some(Signal::ServiceStop)
+    };
+    signal.filter(|_| !harmless)
+}
+
+/// Whether `word`, behind so many others, takes something away: forced, or with a noun.
+fn taken(call: &Call<'_>, word: &str, forced: bool, seen: usize) -> bool {
+    let named = word == "rm" && call.args.len() > 1;
+    // `cluster uninstall`: what has no operand goes itself.
+    let whole = lists("reset uninstall remove", word) && call.operands().count() == 1;
+    let behind = call.operands().nth(seen + 1).is_some_and(|noun| lists(NOUNS, &noun.text));
+    let noun = word.rsplit_once([':', '.']).map(|(_, last)| last);
+    lists(TAKES, word) && (forced || named || whole || seen > 0)
+        || lists("remove unregister", word) && behind
+        || noun.is_some_and(|last| lists(TAKES, last) && last != "clean")
 }
 
 /// An option that may take the next word as its value.

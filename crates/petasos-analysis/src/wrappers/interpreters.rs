@@ -223,12 +223,7 @@ fn options(call: &Call<'_>, language: Language, inners: &mut Inners) -> Option<O
         } else if lists(valued(language), text) {
             at += 1;
             let file = call.args.get(at).filter(|_| language == Language::JavaScript);
-            inners.list.extend(file.map(|file| {
-                match file.text.strip_prefix("data:").and_then(|code| code.split_once(',')) {
-                    Some((_, code)) => Inner::Code(language, file.with_text(code)),
-                    None => Inner::File(language, file.clone(), Vec::new()),
-                }
-            }));
+            inners.list.extend(file.map(|file| preloaded(language, file)));
         } else if text == "-m" && language == Language::Python {
             // Modules that take code for arguments.
             module(call.args.get(at + 1..).unwrap_or_default(), inners);
@@ -273,6 +268,14 @@ fn options(call: &Call<'_>, language: Language, inners: &mut Inners) -> Option<O
         at += 1;
     }
     Some(Options { at, found })
+}
+
+/// A file that is loaded first, or code that stands in its place.
+fn preloaded(language: Language, file: &Arg) -> Inner {
+    match file.text.strip_prefix("data:").and_then(|code| code.split_once(',')) {
+        Some((_, code)) => Inner::Code(language, file.with_text(code)),
+        None => Inner::File(language, file.clone(), Vec::new()),
+    }
 }
 
 /// Options whose value is the next argument.
@@ -366,7 +369,7 @@ fn expect_script(code: &Arg, inners: &mut Inners) {
 fn push_code(language: Language, code: Option<&Arg>, inners: &mut Inners) {
     if let Some(code) = code {
         // IPython runs what follows an exclamation mark.
-        let command = |line: &'_ str| {
+        let command = |line: &str| {
             let line = line.trim_start();
             let marks = ["%sx ", "%system ", "!!", "!"];
             marks.iter().find_map(|mark| line.strip_prefix(mark)).map(str::to_owned)
