@@ -11,7 +11,7 @@ use petasos_net::{Method, Request, Scheme, Url, checked_url};
 use petasos_store::{ChatKind, MediaFile};
 use serde_json::{Value, json};
 
-use crate::api::{Api, link_error, of_status, segment, send_error};
+use crate::api::{Api, link_error, multipart, of_status, segment, send_error};
 use crate::link::Link;
 use crate::options::text_of;
 use crate::platform::{
@@ -31,6 +31,7 @@ pub(super) static PLATFORM: PlatformDef = PlatformDef {
     // Twenty a minute for a robot.
     rates: Rates { account: Duration::from_millis(50), chat: Duration::from_secs(3), burst: 15 },
     repeats: Repeats::Seen,
+    media_bytes_max: FILE_BYTES_MAX,
     mention: true,
     context: true,
     hint: "The conversation is on DingTalk.",
@@ -62,6 +63,8 @@ struct DingTalk {
     robot: String,
     api: Api,
     base: String,
+    /// The older interface, which alone takes files.
+    older: Api,
     net: Arc<petasos_net::Net>,
     tokens: Tokens,
 }
@@ -75,8 +78,10 @@ fn open(opening: &Opening<'_>) -> Opened {
     let base = at("base_url").unwrap_or("https://api.dingtalk.com").to_owned();
     let robot = at("robot_code").unwrap_or(&account).to_owned();
     let api = Api::new(opening.net, &base, None, "dingtalk")?;
+    let older = at("oapi_url").unwrap_or("https://oapi.dingtalk.com");
+    let older = Api::new(opening.net, older, None, "dingtalk")?;
     let (secret, net, tokens) = (Secret::new(secret), Arc::clone(opening.net), Tokens::default());
-    Ok(vec![Arc::new(DingTalk { account, secret, robot, api, base, net, tokens })])
+    Ok(vec![Arc::new(DingTalk { account, secret, robot, api, base, older, net, tokens })])
 }
 
 impl DingTalk {
@@ -244,11 +249,36 @@ impl DingTalk {
         }
     }
 
+    /// Gives a file to the vendor; how a message names it. A repeat of this shows nothing.
+    async fn given(&self, file: &MediaFile) -> Result<(&'static str, Value), SendError> {
+        let bytes = crate::media::read(file)?;
+        let image = file.mime.starts_with("image/");
+        let kind = if image { "image" } else { "file" };
+        let token = self.token().await?;
+        let path = format!("media/upload?access_token={}&type={kind}", segment(&token));
+        let (form, body) = multipart(&[], ("media", &file.name, &file.mime, &bytes));
+        let request = self.older.request(Method::POST, &path);
+        let request = request.and_then(|it| it.header("content-type", &form));
+        let request = request.map_err(|error| send_error(&error))?.body(body);
+        let answer = self.older.answer(request, Duration::from_mins(1)).await;
+        let answer = answer.map_err(|error| SendError::Transient(error.to_string()))?;
+        let said = answer.body.get("errmsg").and_then(Value::as_str).unwrap_or("no description");
+        let Some(id) = answer.body.get("media_id").and_then(Value::as_str) else {
+            return Err(of_status(&answer, said));
+        };
+        let ending = file.name.rsplit_once('.').map_or("bin", |(_, ending)| ending);
+        Ok(if image {
+            ("sampleImageMsg", json!({ "photoURL": id }))
+        } else {
+            let param = json!({ "mediaId": id, "fileName": file.name, "fileType": ending });
+            ("sampleFile", param)
+        })
+    }
+
     /// By the robot itself, to a person or a group.
-    async fn push(&self, chat: &str, text: &str) -> Result<String, SendError> {
-        let param = json!({ "title": title(text), "text": text }).to_string();
+    async fn push(&self, chat: &str, (key, param): (&str, Value)) -> Result<String, SendError> {
         let mut body =
-            json!({ "robotCode": self.robot, "msgKey": "sampleMarkdown", "msgParam": param });
+            json!({ "robotCode": self.robot, "msgKey": key, "msgParam": param.to_string() });
         let path = if let Some(person) = chat.strip_prefix(PERSON) {
             body["userIds"] = json!([person]);
             "v1.0/robot/oToMessages/batchSend"
@@ -292,9 +322,14 @@ impl Platform for DingTalk {
                 let expires: i64 = expires.parse().ok()?;
                 (expires > now_ms() + EARLY_MS).then(|| self.own_url(url).ok())?
             });
-            match valid {
-                Some(url) => self.answer(url, message.text).await.map(|()| String::new()),
-                None => self.push(&message.lane.chat, message.text).await,
+            let chat = &message.lane.chat;
+            match (message.media, valid) {
+                (Some(file), _) => self.push(chat, self.given(file).await?).await,
+                (None, Some(url)) => self.answer(url, message.text).await.map(|()| String::new()),
+                (None, None) => {
+                    let words = json!({ "title": title(message.text), "text": message.text });
+                    self.push(chat, ("sampleMarkdown", words)).await
+                }
             }
         })
     }

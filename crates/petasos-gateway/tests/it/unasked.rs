@@ -119,7 +119,7 @@ async fn s12_what_a_background_task_says_comes_to_its_chat() {
     world.una("1", "/background count the stars").await;
     let sent = world.until("its result", has("heard: count the stars")).await;
     assert!(sent.iter().all(|it| it.lane.chat == "c-una"), "{sent:?}");
-    assert!(sent.iter().any(|it| it.text.contains("goes on with it")), "{sent:?}");
+    assert!(sent.iter().any(|it| it.text.contains("/resume ")), "{sent:?}");
 }
 
 #[tokio::test]

@@ -88,6 +88,26 @@ impl Vendor for DingTalk {
                 let at: usize = path.trim_start_matches("/file/").parse().unwrap();
                 Reply::Bytes(self.files.lock()[at].clone())
             }
+            // The older interface: the token in the address, the file in a form.
+            "/media/upload?access_token=at&type=file" => {
+                let form = String::from_utf8_lossy(&call.body).into_owned();
+                assert!(form.contains("name=\"media\"; filename=\"out.txt\""), "{form}");
+                Reply::Json(200, json!({ "errcode": 0, "errmsg": "ok", "media_id": "@m1" }))
+            }
+            "/v1.0/robot/oToMessages/batchSend" => {
+                let body = call.json();
+                assert_eq!(
+                    (&body["msgKey"], &body["userIds"][0]),
+                    (&json!("sampleFile"), &json!("una"))
+                );
+                let param: Value =
+                    serde_json::from_str(body["msgParam"].as_str().unwrap()).unwrap();
+                assert_eq!((&param["mediaId"], &param["fileType"]), (&json!("@m1"), &json!("txt")));
+                let file = param["fileName"].as_str().map(str::to_owned);
+                let chat = "person.una".to_owned();
+                self.sent.lock().push(Arrived { chat, file, ..Arrived::default() });
+                Reply::Json(200, json!({ "processQueryKey": "q1" }))
+            }
             other => Reply::Json(404, json!({ "message": other })),
         }
     }
@@ -127,14 +147,14 @@ impl Side for Double<DingTalk> {
     }
 
     fn values(&self) -> String {
-        json!({ "platforms": { "dingtalk": { "base_url": self.url } } }).to_string()
+        json!({ "platforms": { "dingtalk": { "base_url": self.url, "oapi_url": self.url } } })
+            .to_string()
     }
 
     fn skips(&self) -> &'static [(Step, &'static str)] {
         &[
             (Step::Buttons, "buttons need a card template of the tenant"),
             (Step::Edit, "messages cannot be edited"),
-            (Step::MediaOut, "files are not sent yet"),
         ]
     }
 
