@@ -3,6 +3,7 @@
 //! The answer to a prompt waits until everything of its turn has been sent ([`Progress::reached`]).
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -41,8 +42,10 @@ const ENDED_MAX: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Progress {
     ended: Mutex<HashSet<SubmissionId>>,
-    /// Events were missed: what ended then is not known.
-    missed: Mutex<bool>,
+    /// How often events were missed: what ended then is not known.
+    gaps: AtomicU64,
+    /// Nobody follows any more.
+    over: AtomicBool,
     changed: Notify,
     running: watch::Sender<Option<SubmissionId>>,
     /// Messages whose turns are stopped when they begin: nobody waits for them any more.
@@ -55,7 +58,8 @@ impl Progress {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
             ended: Mutex::default(),
-            missed: Mutex::new(false),
+            gaps: AtomicU64::new(0),
+            over: AtomicBool::new(false),
             changed: Notify::new(),
             running: watch::Sender::new(None),
             withdrawn: Mutex::default(),
@@ -69,11 +73,18 @@ impl Progress {
         &self.own
     }
 
-    /// Comes back when everything of a turn has been sent.
-    pub(crate) async fn reached(&self, id: SubmissionId) {
+    /// How often events were missed so far.
+    pub(crate) fn gaps(&self) -> u64 {
+        self.gaps.load(Ordering::Acquire)
+    }
+
+    /// Comes back when everything of a turn has been sent, or when its end may be among events that
+    /// were missed since there were so many gaps.
+    pub(crate) async fn reached(&self, id: SubmissionId, gaps: u64) {
         loop {
             let changed = self.changed.notified();
-            if self.ended.lock().contains(&id) || *self.missed.lock() {
+            let lost = self.gaps() != gaps || self.over.load(Ordering::Acquire);
+            if lost || self.ended.lock().contains(&id) {
                 return;
             }
             changed.await;
@@ -117,7 +128,7 @@ impl Progress {
     }
 
     fn gap(&self) {
-        *self.missed.lock() = true;
+        self.gaps.fetch_add(1, Ordering::AcqRel);
         self.changed.notify_waiters();
     }
 }
@@ -146,6 +157,7 @@ pub(crate) struct Follower {
 impl Drop for Follower {
     /// Whoever waits for what it would have sent waits no longer.
     fn drop(&mut self) {
+        self.progress.over.store(true, Ordering::Release);
         self.progress.gap();
     }
 }

@@ -56,9 +56,10 @@ impl Arrived {
         if self.cancel.is_cancelled() {
             return Ok(PromptResponse::new(StopReason::Cancelled));
         }
+        let gaps = open.progress.gaps();
         let turn = self.submitted(prompted.input).await?;
         drop(passing);
-        self.ended(turn).await
+        self.ended(turn, gaps).await
     }
 
     /// Says something to the agent, as this client's own words.
@@ -140,8 +141,9 @@ impl Arrived {
         }
         let AfterCommand::Submit(words) = outcome.then else { return ended };
         let input = Input { context: outcome.context, ..words.as_str().into() };
+        let gaps = open.progress.gaps();
         let turn = self.submitted(input).await?;
-        self.ended(turn).await
+        self.ended(turn, gaps).await
     }
 
     async fn say(&self, text: &str) {
@@ -150,7 +152,7 @@ impl Arrived {
     }
 
     /// Waits for the end of a turn, and until everything of it has been sent.
-    async fn ended(&self, turn: TurnHandle) -> Result<PromptResponse, Error> {
+    async fn ended(&self, turn: TurnHandle, gaps: u64) -> Result<PromptResponse, Error> {
         let (id, open) = (turn.id, &self.open);
         let stop = Stop { open, id, armed: true };
         let end = {
@@ -162,7 +164,7 @@ impl Arrived {
             }
         };
         stop.disarm();
-        open.progress.reached(id).await;
+        open.progress.reached(id, gaps).await;
         let cancelled = self.cancel.is_cancelled();
         match end {
             None => Ok(PromptResponse::new(StopReason::Cancelled)),

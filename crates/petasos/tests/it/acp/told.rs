@@ -76,6 +76,43 @@ fn a_subagent_asks_with_its_own_call() {
     assert!(editor.calls().values().all(|state| state == "completed"), "{:?}", editor.calls());
 }
 
+/// Several subagents ask at once: each question is put with its own call, and a denial of one is none
+/// of the other.
+#[test]
+fn subagents_that_ask_at_once_are_told_apart() {
+    let tasks = json!({ "tasks": [{ "goal": "make the red one" }, { "goal": "make the blue one" }], "background": false });
+    let mut delegated = false;
+    let model = Loopback::answering(move |body| {
+        let messages = body["messages"].as_array().cloned().unwrap_or_default();
+        let last = messages.last().cloned().unwrap_or_default();
+        let goal = messages.iter().rfind(|it| it["role"] == "user").map(Value::to_string);
+        let goal = goal.unwrap_or_default();
+        let made = last["role"] == "tool";
+        match (goal.contains("the red one"), goal.contains("the blue one")) {
+            (true, false) if !made => write("red.txt", "red\n"),
+            (false, true) if !made => write("blue.txt", "blue\n"),
+            (true, false) | (false, true) => Say::Text("tried"),
+            _ if std::mem::replace(&mut delegated, true) => Say::Text("both tried"),
+            _ => Say::Calls(vec![("delegate_task", tasks.clone())]),
+        }
+    });
+    let home = home(&model);
+    let mut editor = Editor::greeted(&home, &json!({}));
+    editor.permits = vec![Permit::Choose("allow_once"), Permit::Choose("deny")];
+    let session = editor.session(&home.workspace());
+    assert_eq!(editor.turn(&session, "delegate both"), "end_turn");
+    assert_eq!(editor.asked.len(), 2, "{:?}", editor.asked);
+    let first = editor.asked[0]["toolCall"]["content"][0]["newText"].clone();
+    let (allowed, denied) =
+        if first == "red\n" { ("red.txt", "blue.txt") } else { ("blue.txt", "red.txt") };
+    assert!(home.workspace().join(allowed).exists() && !home.workspace().join(denied).exists());
+    let ids: std::collections::HashSet<String> =
+        editor.asked.iter().map(|it| it["toolCall"]["toolCallId"].to_string()).collect();
+    assert_eq!(ids.len(), 2, "{:?}", editor.asked);
+    let states = editor.calls();
+    assert!(states.values().all(|state| state == "completed" || state == "failed"), "{states:?}");
+}
+
 /// Calls beside each other: each has its own id, output and end.
 #[test]
 fn calls_beside_each_other_are_kept_apart() {
