@@ -1,9 +1,11 @@
 //! What the board tools share: whose board, who acts, what a worker may touch, and the answers.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use petasos_contract::check::{Availability, CheckDef, CheckScope};
 use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::event::Event;
 use petasos_contract::hook::{BoardMoment, HookKind, Moment};
 use petasos_contract::ports::Ports;
 use petasos_contract::{
@@ -11,8 +13,10 @@ use petasos_contract::{
 };
 use petasos_redact::Redactor;
 use petasos_store::{
-    Actor, BoardError, BoardPlace, BoardStore, Boards, On, Task, board_time, is_board_name,
+    Actor, Attachment, BoardError, BoardPlace, BoardStore, Boards, On, Task, board_time,
+    is_board_name,
 };
+use petasos_taint::Ledger;
 use serde_json::{Map, Value, json};
 
 use crate::trouble::Trouble;
@@ -234,6 +238,31 @@ pub(crate) fn ok(keys: Value) -> Value {
         object.extend(keys);
     }
     Value::Object(object)
+}
+
+/// Files that strangers had a hand in are known again by whoever reads them where they are kept.
+pub(crate) async fn noted(files: &[Attachment], cx: &CallContext) {
+    let theirs = files.iter().filter(|file| !file.label.is_clean());
+    let theirs: Vec<(PathBuf, String)> = theirs
+        .map(|file| {
+            let from = file.source.as_ref().unwrap_or(&file.filename);
+            (file.path.clone(), format!("board: {from}"))
+        })
+        .collect();
+    if theirs.is_empty() {
+        return;
+    }
+    let ledger = Ledger::of(&cx.settings);
+    let note = move || {
+        let known = ledger.snapshot();
+        let new = theirs.iter().filter(|(path, _)| known.source(path).is_none());
+        new.map(|(path, from)| ledger.note(path, from)).collect::<std::io::Result<Vec<()>>>()
+    };
+    let done = tokio::task::spawn_blocking(note).await;
+    if !matches!(done, Ok(Ok(_))) {
+        let text = "whose words files of the board hold was not noted".to_owned();
+        cx.events.emit(|| Event::Notice { text });
+    }
 }
 
 /// A task as a list shows it.

@@ -226,6 +226,7 @@ pub(super) fn attach(
         sha256: file.sha256.clone(),
         source: file.source.clone(),
         path: file.path.clone(),
+        label,
         at_ms: on.by.at_ms,
     })
 }
@@ -235,7 +236,7 @@ pub(super) fn attachments(
     id: &str,
     folder: &Folder,
 ) -> Result<Vec<Attachment>, StoreError> {
-    let sql = "SELECT id, name, content_type, size, sha256, source, at_ms FROM board_files \
+    let sql = "SELECT id, name, content_type, size, sha256, source, at_ms, label FROM board_files \
                WHERE task = ?1 ORDER BY id";
     let mut statement = connection.prepare_cached(sql).map_err(failed)?;
     let read = |row: &Row<'_>| {
@@ -247,6 +248,7 @@ pub(super) fn attachments(
             source: row.get(5)?,
             path: folder.path(&sha256, &filename),
             at_ms: row.get(6)?,
+            label: typed(row, 7)?,
             filename,
             sha256,
         })

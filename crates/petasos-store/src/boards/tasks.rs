@@ -220,6 +220,9 @@ pub struct Attachment {
     pub source: Option<String>,
     /// Where it is kept.
     pub path: PathBuf,
+    /// Whose words it may hold.
+    #[serde(skip)]
+    pub label: Taint,
     /// Milliseconds since 1970.
     pub at_ms: i64,
 }

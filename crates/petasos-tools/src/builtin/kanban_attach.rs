@@ -65,6 +65,7 @@ fn attach(desk: Desk<'_>, args: Args) -> BoxFuture<'_, Result<Value, Trouble>> {
             content,
         };
         let kept = desk.store.attach(on, file, desk.cx.label()).await?;
+        board::noted(std::slice::from_ref(&kept), desk.cx).await;
         Ok(board::ok(json!({ "attachment_id": kept.attachment_id, "size": kept.size })))
     })
 }

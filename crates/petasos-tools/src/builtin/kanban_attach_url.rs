@@ -86,6 +86,7 @@ fn attach(desk: Desk<'_>, args: Args) -> BoxFuture<'_, Result<Value, Trouble>> {
         let file = NewFile { filename, content_type, source, content };
         let label = desk.cx.label().with(Taint::WEB);
         let kept = desk.store.attach(on, file, label).await?;
+        board::noted(std::slice::from_ref(&kept), desk.cx).await;
         Ok(board::ok(json!({ "attachment_id": kept.attachment_id, "size": kept.size })))
     })
 }

@@ -48,6 +48,7 @@ fn schema() -> Value {
 fn list(desk: Desk<'_>, args: Args) -> BoxFuture<'_, Result<Value, Trouble>> {
     Box::pin(async move {
         let view = desk.store.view_task(&desk.board, &desk.task(&args)?).await?;
+        board::noted(&view.attachments, desk.cx).await;
         Ok(board::ok(json!({
             "task_id": view.task.id,
             "attachments": view.attachments,

@@ -51,6 +51,7 @@ const BODY_CHARS_MAX: usize = 8 << 10;
 fn show(desk: Desk<'_>, args: Args) -> BoxFuture<'_, Result<Value, Trouble>> {
     Box::pin(async move {
         let view = desk.store.view_task(&desk.board, &desk.task(&args)?).await?;
+        board::noted(&view.attachments, desk.cx).await;
         let words = view.comments.iter().map(|comment| comment.label);
         let label = words.fold(view.task.label, petasos_contract::taint::Taint::with);
         let mut shown = json!({

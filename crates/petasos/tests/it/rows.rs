@@ -160,6 +160,11 @@ fn web() -> Vec<Step> {
         with("web_extract", &[("urls", "world/pages")]),
         with("http_request", &[("url", "world/site")]),
         call("sql_query"),
+    ]
+}
+
+fn in_a_browser() -> Vec<Step> {
+    vec![
         with("browser_navigate", &[("url", "world/site")]),
         call("browser_snapshot"),
         with("browser_type", &[("ref", "world/field")]),
@@ -241,6 +246,7 @@ fn every_row_runs_one_real_call_in_one_conversation() {
     walk("reading", reading());
     walk("services", services());
     walk("web", web());
+    walk("in a browser", in_a_browser());
     walk("training", training());
     world.training_runs();
     walk("trained", trained());
@@ -274,9 +280,13 @@ fn every_row_runs_one_real_call_in_one_conversation() {
     // What moves something was asked about, and nothing that only looks.
     let asked = editor.asked.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
     assert!(asked.contains("XTerm"), "a click is an effect: {asked}");
-    // E19 9: keys go to their services and nowhere else.
-    let shown = editor.trace.iter().map(Value::to_string).collect::<String>();
-    let heard = model.asked().iter().map(Value::to_string).collect::<String>();
+    keeps_secrets(editor, &model, &world);
+}
+
+/// E19 9: keys go to their services and nowhere else.
+fn keeps_secrets(editor: Editor, model: &Loopback, world: &World) {
+    let shown = editor.trace.iter().map(Value::to_string).collect();
+    let heard = model.asked().iter().map(Value::to_string).collect();
     drop(editor);
     world.keeps_its_secrets(&[
         ("what the editor was shown", shown),
