@@ -22,6 +22,6 @@ async fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, Stri
     live.agent = Some(agent);
     match done {
         Ok(_) => Ok(CommandOutcome::default()),
-        Err(why) => Err(format!("not shortened: {why}")),
+        Err(why) => Err(format!("Not compressed: {why}")),
     }
 }

@@ -255,7 +255,7 @@ fn check(session: &mut Session, name: Option<&str>) -> Result<ExitCode, Report> 
         }
     }
     if count == 0 {
-        out.line(format!("{} skills, nothing to remark", rows.len()));
+        out.line(format!("{} skills, no problems", rows.len()));
     }
     Ok(ExitCode::SUCCESS)
 }
