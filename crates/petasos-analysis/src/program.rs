@@ -147,12 +147,13 @@ impl<'c> Words<'c> {
         let mut at = 0;
         let mut unknown = false;
         while let Some(arg) = call.args.get(at).filter(|arg| arg.text.starts_with('-')) {
-            let long = arg.text.starts_with("--") && !arg.text.contains('=');
+            let next = call.args.get(at + 1).is_some_and(|next| !next.text.starts_with('-'));
+            let long = arg.text.starts_with("--") && !arg.text.contains('=') && next;
             let valued = long && !lists(SWITCHES, &arg.text) || lists(values, &arg.text);
             unknown |= valued && !lists(values, &arg.text);
             at += if valued { 2 } else { 1 };
         }
-        (unknown && !values.is_empty()).then(|| Self::from(call, at, values))
+        unknown.then(|| Self::from(call, at, values))
     }
 
     fn fit(&self, pattern: &str) -> bool {

@@ -4,6 +4,7 @@
 use super::evaluate::{Reader, Value};
 use super::scan::{NAME_CLOSE, NAME_OPEN, Token};
 use crate::flow::decode;
+use crate::path;
 use crate::shell::normalise::UNKNOWN;
 use crate::words::lists;
 
@@ -219,7 +220,7 @@ impl Reader<'_> {
             "glob" | "iglob" | "globSync" => first,
             "listdir" | "readdirSync" | "scandir" | "children" => Value::Text("*".to_owned()),
             "gettempdir" | "tmpdir" => Value::Text("/tmp".to_owned()),
-            "mkdtemp" | "mktmpdir" | "mkdtempSync" => Value::Text(format!("/tmp/tmp.{UNKNOWN}")),
+            "mkdtemp" | "mktmpdir" if args.is_empty() => Value::Text(path::FRESH.to_owned()),
             "str_rot13" => Value::Text(decode::rot13(&first.text())),
             "unescape" | "decodeURIComponent" | "unquote" | "urldecode" | "rawurldecode" => {
                 self.decoded = true;

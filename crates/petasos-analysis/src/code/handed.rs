@@ -174,6 +174,9 @@ impl Walker<'_, '_, '_> {
     /// `map(shutil.rmtree, ["x"])`, `forEach(fs.unlinkSync)`: a function that is handed over, with
     /// what it will be given where that follows.
     pub(super) fn passed_on(&mut self, name: &str, at: usize) {
+        if !name.contains('.') || !self.sign(at + 1, ',') && !self.sign(at + 1, ')') {
+            return;
+        }
         let each = at > 1
             && self.sign(at + 1, ')')
             && matches!(self.reader.tokens.get(at - 2), Some(Token::Name(outer)) if lists("forEach map each", outer.rsplit('.').next().unwrap_or_default()));
@@ -181,7 +184,7 @@ impl Walker<'_, '_, '_> {
             calls::action(name),
             Some(Action::DeleteTree | Action::Delete | Action::Command | Action::Program)
         );
-        if !acts || !each && !self.sign(at + 1, ',') || !name.contains('.') {
+        if !acts || !each && self.sign(at + 1, ')') {
             return;
         }
         let mut open = 0i32;

@@ -174,7 +174,7 @@ impl Reading<'_, '_> {
         let end = tail.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
         let (name, after) = tail.split_at_checked(end.unwrap_or(tail.len())).unwrap_or((tail, ""));
         let Some(values) = self.variables.get(name) else {
-            return vec![if name == "HOME" {
+            return vec![if name.eq_ignore_ascii_case("home") {
                 format!("{head}{}{after}", self.engine.home())
             } else {
                 format!("{head}{UNKNOWN}{after}")

@@ -343,7 +343,7 @@ impl Walker<'_, '_, '_> {
             let first = args.first().cloned().unwrap_or(Value::Unknown);
             let value = match self.receiver.take() {
                 Some((position, before)) if position == at => compute::method(name, &before, args),
-                _ if matches!(last, "Path" | "PosixPath" | "Pathname" | "file") => first,
+                _ if lists("Path PosixPath Pathname file File", last) => first,
                 _ if last == "require" => {
                     self.required(&first.text(), end);
                     Value::Unknown
@@ -402,11 +402,12 @@ impl Walker<'_, '_, '_> {
     /// The path an operation is about: its argument, or what its method was called on.
     pub(super) fn subject(&self, name: &str, args: &[Value], at: usize) -> String {
         let last = name.rsplit('.').next().unwrap_or_default();
-        let on_path = lists(
-            "unlink rmdir write_text write_bytes read_text read_bytes open touch rename chmod \
+        let on_path = args.is_empty()
+            || lists(
+                "unlink rmdir write_text write_bytes read_text read_bytes open touch rename chmod \
                 rmtree delete remove",
-            last,
-        );
+                last,
+            );
         if !on_path {
             return args.first().map_or_else(|| UNKNOWN.to_string(), Value::text);
         }

@@ -59,6 +59,12 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         if let Some((code, args)) = rest.split_first() {
             // The first argument after the code is `$0`.
             let mut code = code.clone();
+            // What zsh says about the files of a pattern takes none of them out.
+            for sign in ["(D)", "(N)", "(DN)", "(ND)", "(.)", "(/)"] {
+                if call.program == "zsh" && code.text.contains(sign) {
+                    code.text = code.text.replace(sign, "");
+                }
+            }
             if let Some(zero) = args.first().filter(|_| code.text.contains("$0")) {
                 code.text = code.text.replace("$0", &zero.text);
             }
