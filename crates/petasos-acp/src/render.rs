@@ -14,12 +14,12 @@ use agent_client_protocol_schema::v1::{
     NoticeSeverity, SessionUpdate, Terminal, TerminalId, TextContent, ToolCall, ToolCallContent,
     ToolCallId, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind, UsageUpdate,
 };
-use petasos_contract::CallId;
 use petasos_contract::call::Status;
 use petasos_contract::event::Event;
 use petasos_contract::plan::FileEdit;
 use petasos_contract::reply::{self, Delta};
-use petasos_session::{Page, SessionEvent, SubmissionId};
+use petasos_contract::{CallId, SessionId};
+use petasos_session::{Page, SessionEvent, SubmissionId, call_above};
 use serde_json::{Map, Value, json};
 
 use crate::shown;
@@ -266,7 +266,7 @@ impl Renderer {
             Event::Compressed { how, before, after, .. } => {
                 vec![self.compressed(how, *before, *after)]
             }
-            Event::Subagent { event, .. } => self.subagent(event),
+            Event::Subagent { child, event } => self.subagent(child, event),
             _ => Vec::new(),
         }
     }
@@ -357,6 +357,8 @@ impl Renderer {
 
     /// The id by which the client will know a call: the model's own, as often as it is new.
     fn named(&mut self, call: &str) -> ToolCallId {
+        // A subagent's is its model's, too.
+        let call = call.rsplit_once('/').map_or(call, |(_, own)| own);
         let count = self.used.entry(call.to_owned()).or_default();
         *count += 1;
         ToolCallId::new(match *count {
@@ -457,17 +459,25 @@ impl Renderer {
         closed.map(SessionUpdate::ToolCallUpdate).collect()
     }
 
-    /// Of a subagent its calls are shown; its words are in its report.
-    fn subagent(&mut self, event: &Event) -> Vec<SessionUpdate> {
+    /// Of a subagent its calls are shown, each by whose it is; its words are in its report.
+    fn subagent(&mut self, child: &SessionId, event: &Event) -> Vec<SessionUpdate> {
         match event {
             Event::ToolRequested { call, tool, arguments, .. } => {
-                vec![self.requested(call, tool.as_str(), arguments, "↳ ")]
+                let call = call_above(child, call);
+                vec![self.requested(&call, tool.as_str(), arguments, "↳ ")]
             }
-            Event::ToolStarted { .. }
-            | Event::ToolAnswered { .. }
-            | Event::ToolOutput { .. }
-            | Event::ToolFinished { .. } => self.agent_event(event),
-            Event::Subagent { event, .. } => self.subagent(event),
+            Event::ToolStarted { call, .. } => {
+                let change =
+                    |fields: ToolCallUpdateFields| fields.status(ToolCallStatus::InProgress);
+                self.update(&call_above(child, call), change)
+            }
+            Event::ToolAnswered { call, status, preview, .. } => {
+                self.answered(&call_above(child, call), *status, preview)
+            }
+            Event::ToolFinished { call, tool, .. } => {
+                self.inner_edit(&call_above(child, call), tool.as_str())
+            }
+            Event::Subagent { child, event } => self.subagent(child, event),
             _ => Vec::new(),
         }
     }

@@ -17,6 +17,7 @@ use petasos_contract::hook::{
 use petasos_contract::path::TargetPath;
 use petasos_contract::ports::Buffers;
 use petasos_contract::{BoxFuture, CallContext, CallId, SessionId};
+use petasos_session::call_above;
 use petasos_shell::reading;
 use serde_json::{Map, Value};
 
@@ -256,15 +257,15 @@ impl EditorRules {
             watched.before.push((path.clone(), ruled.text(path).await));
         }
         watched.proposed = proposed(tool, arguments, &watched.before);
-        ruled.watch(&about.cx.call, watched);
+        ruled.watch(&shown_call(about.cx), watched);
         ruled.about(tool, arguments, &deed)
     }
 
     async fn after(&self, about: &ToolMoment<'_>, finished: &Finished<'_>) {
         let Some(ruled) = self.of(about.cx) else { return };
         let result: String = finished.result.chars().take(RESULT_MAX).collect();
-        let before =
-            ruled.watched(&about.cx.call).map(|watched| watched.before).unwrap_or_default();
+        let call = shown_call(about.cx);
+        let before = ruled.watched(&call).map(|watched| watched.before).unwrap_or_default();
         let mut diffs = Vec::new();
         if finished.status == Status::Ok {
             for (path, old) in before {
@@ -275,10 +276,18 @@ impl EditorRules {
             }
         }
         let mut state = ruled.state.lock();
-        let found = state.calls.iter_mut().rev().find(|(id, _)| *id == about.cx.call);
+        let found = state.calls.iter_mut().rev().find(|(id, _)| *id == call);
         if let Some((_, watched)) = found {
             watched.record = CallRecord { result: Some(result), diffs };
         }
+    }
+}
+
+/// The name of a call at the client: a subagent's is told apart by whose it is.
+pub(crate) fn shown_call(cx: &CallContext) -> CallId {
+    match &cx.root {
+        Some(root) if *root != cx.session => call_above(&cx.session, &cx.call),
+        _ => cx.call.clone(),
     }
 }
 

@@ -19,6 +19,7 @@ use petasos_contract::{CallContext, CallId};
 use crate::follow::send;
 use crate::render::Renderer;
 use crate::rpc::{Peer, PeerError};
+use crate::rules::shown_call;
 
 /// How long a client may take for anything but the command itself.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -101,7 +102,7 @@ impl ClientTerminals {
         let made: CreateTerminalResponse =
             self.peer.request("terminal/create", &request, PATIENCE).await?;
         let mut open = OpenTerminal { of: self, id: made.terminal_id, open: true };
-        self.show(&cx.call, &open.id).await;
+        self.show(&shown_call(cx), &open.id).await;
         let end = open.wait(task.within, cx).await?;
         let patience = if end == TerminalEnd::Cancelled { HURRY } else { PATIENCE };
         if !matches!(end, TerminalEnd::Exited(_)) {

@@ -26,7 +26,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-pub use self::approver::ForSubagents;
+pub use self::approver::{ForSubagents, call_above};
 use self::card::Dealt;
 pub(crate) use self::card::is_carded;
 use self::report::cut;

@@ -57,6 +57,7 @@ pub use sessions::{Begin, DrainReport, SessionParts, Sessions, SwitchTo};
 pub use shell::Ran;
 pub use state::{EndReason, SessionState};
 
+pub use petasos_agent::delegate::call_above;
 pub use petasos_agent::embedded;
 pub use petasos_agent::engine::{Choice, Engine, Sampling};
 pub use petasos_agent::memory::notes_of;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use petasos_contract::approval::{Answer, ApprovalRequest, Approver, Scope, Who};
 use petasos_contract::context::{Principal, Surface};
-use petasos_contract::{BoxFuture, CallContext};
+use petasos_contract::{BoxFuture, CallContext, CallId, SessionId};
 use serde_json::Value;
 
 /// Answers for subagents, who have nobody to ask but in an editor: no, or yes once where that is
@@ -47,7 +47,14 @@ impl Approver for ForSubagents {
 /// The conversation that a subagent of an editor works for: its question is put there.
 fn above(cx: &CallContext) -> Option<CallContext> {
     let root = cx.root.clone().filter(|_| cx.surface == Surface::Acp && cx.attended)?;
-    Some(CallContext { session: root, principal: Principal::Model, depth: 0, ..cx.clone() })
+    let call = call_above(&cx.session, &cx.call);
+    Some(CallContext { session: root, call, principal: Principal::Model, depth: 0, ..cx.clone() })
+}
+
+/// The name of a subagent's call in the conversation that it works for: models name calls as they
+/// like, and two subagents may use one name at a time.
+pub fn call_above(child: &SessionId, call: &CallId) -> CallId {
+    CallId::new(format!("{child}/{call}"))
 }
 
 impl std::fmt::Debug for ForSubagents {

@@ -110,6 +110,10 @@ fn subagents_that_ask_at_once_are_told_apart() {
         editor.asked.iter().map(|it| it["toolCall"]["toolCallId"].to_string()).collect();
     assert_eq!(ids.len(), 2, "{:?}", editor.asked);
     let states = editor.calls();
+    // Their models gave both calls one name: each ends all the same.
+    assert_eq!((editor.updates("tool_call").len(), states.len()), (3, 3), "{states:?}");
+    let failed = states.values().filter(|state| *state == "failed").count();
+    assert_eq!(failed, 1, "{states:?}");
     assert!(states.values().all(|state| state == "completed" || state == "failed"), "{states:?}");
 }
 
