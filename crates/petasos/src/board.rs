@@ -241,9 +241,6 @@ impl Dispatcher {
     fn plan(&self, claimed: &Claimed) -> Result<Start, String> {
         let task = &claimed.task;
         let mut argv = vec![self.program.display().to_string()];
-        if task.assignee != "default" {
-            argv.extend(["--profile".to_owned(), task.assignee.clone()]);
-        }
         let order = format!(
             "You are the worker of board task {}. Call kanban_show first; it says what to do. Send \
              kanban_heartbeat during long work. End with kanban_complete, or with kanban_block when \
@@ -258,6 +255,7 @@ impl Dispatcher {
         spec.env = told.map(|(name, it)| (name.clone(), it.value.expose().to_owned())).collect();
         let told: BTreeMap<&str, String> = BTreeMap::from([
             ("PETASOS_HOME", root(&self.settings).display().to_string()),
+            ("PETASOS_PROFILE", task.assignee.clone()),
             ("PETASOS_KANBAN_TASK", task.id.clone()),
             ("PETASOS_KANBAN_RUN_ID", claimed.run_id.to_string()),
             ("PETASOS_KANBAN_CLAIM_LOCK", claimed.lock.clone()),

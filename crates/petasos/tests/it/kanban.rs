@@ -4,6 +4,7 @@ use petasos_testkit::{Finished, Home};
 use serde_json::{Value, json};
 
 use crate::loopback::{Loopback, Say};
+use crate::making::painter;
 use crate::petasos;
 use crate::serve::{KEY, Server};
 
@@ -502,14 +503,15 @@ fn e13_a_large_task_is_split_and_its_parts_are_done_before_it() {
     }
     let shown = kanban(&home, &["show", text(&large, "id")]).json();
     assert_eq!(shown["task"]["status"], "done", "{shown}");
-    let parts: Vec<(&str, &str)> = shown["parents"]
+    let mut parts: Vec<(&str, &str)> = shown["parents"]
         .as_array()
         .into_iter()
         .flatten()
         .map(|part| (text(part, "title"), text(part, "assignee")))
         .collect();
+    parts.sort_unstable();
     // A profile that nobody has is nobody's.
-    assert_eq!(parts, [("Count the hats", "default"), ("Brush the hats", "default")], "{shown}");
+    assert_eq!(parts, [("Brush the hats", "default"), ("Count the hats", "default")], "{shown}");
     let shown = kanban(&home, &["show", text(&small, "id")]).json();
     assert_eq!(shown["task"]["status"], "done", "one piece of work: {shown}");
     let shown = kanban(&home, &["show", text(&riddle, "id")]).json();
@@ -567,4 +569,58 @@ fn a_browser_shows_the_board() {
         assert!(told.contains(words), "{words}: {told}");
     }
     assert!(told.matches("images: 0").count() >= 2, "what a card says is text: {told}");
+}
+
+// E13: a file of the web stays one, whoever reads it where the board keeps it.
+#[test]
+fn e13_a_file_that_was_fetched_is_a_strangers_for_every_reader() {
+    let (url, _asked) = painter();
+    let home = Home::temp();
+    let host = url.trim_start_matches("http://");
+    let own = format!("{LISTED}security: {{private_hosts: [\"{host}\"]}}\n");
+    home.write(".petasos/config.yaml", &own);
+    home.write(".petasos/profiles/other/config.yaml", &own);
+    home.write("work/own.txt", "my own words\n");
+    let made = task(&home, &["create", "Read it"]);
+    let id = text(&made, "id");
+    task(&home, &["attach", id, "own.txt"]);
+    let args = json!({ "task_id": id, "url": format!("{url}/page.txt"), "filename": "page.txt" });
+    let kept = call(&home, &[], "kanban_attach_url", &args);
+    assert_eq!(kept["ok"], true, "{kept}");
+    for profile in ["default", "other"] {
+        let run = |tool: &str, args: &Value| {
+            let program = petasos(&home).with("PETASOS_PROFILE", profile);
+            program.run(&["tools", "call", tool, &args.to_string()]).stdout
+        };
+        let files = run("kanban_attachments", &json!({ "task_id": id }));
+        let files: Value = serde_json::from_str(&files).expect("a result");
+        let read =
+            |at: usize| run("read_file", &json!({ "path": files["attachments"][at]["path"] }));
+        let (mine, theirs) = (read(0), read(1));
+        assert!(mine.contains("my own words") && !mine.contains("untrusted"), "{profile}: {mine}");
+        assert!(theirs.contains("untrusted_tool_result"), "{profile}: {theirs}");
+    }
+}
+
+// A card of another profile is done by that profile: its settings, its model, its home.
+#[test]
+fn a_card_of_another_profile_is_done_as_that_profile() {
+    let settle = || Say::Calls(vec![("kanban_complete", json!({ "summary": "as a writer" }))]);
+    let (mine, theirs) =
+        (Loopback::saying(Vec::new()), Loopback::saying(vec![settle(), Say::Text("done")]));
+    let home = Home::temp();
+    home.write(".petasos/config.yaml", mine.config());
+    home.write(".petasos/profiles/writer/config.yaml", theirs.config());
+    let made = task(&home, &["create", "Draft", "--assignee", "writer"]);
+    // Whoever dispatches may be a profile itself.
+    let dispatched =
+        petasos(&home).with("PETASOS_PROFILE", "default").run(&["kanban", "dispatch", "--once"]);
+    assert_eq!(dispatched.code, Some(0), "{}", dispatched.stderr);
+    let shown = kanban(&home, &["show", text(&made, "id")]).json();
+    assert_eq!(
+        (&shown["task"]["status"], &shown["task"]["summary"]),
+        (&json!("done"), &json!("as a writer")),
+        "{shown}"
+    );
+    assert_eq!((mine.asked().len(), theirs.asked().is_empty()), (0, false));
 }
