@@ -82,3 +82,42 @@ fn argv(name: &str, seconds: u32, output: &Path, settings: &Settings) -> Vec<Str
     };
     std::iter::once(program).chain(words.into_iter().map(str::to_owned)).collect()
 }
+
+/// Programs that play a recording, in the order in which they are looked for.
+const PLAYERS: [(&str, &[&str]); 4] = [
+    ("paplay", &[]),
+    ("aplay", &["-q"]),
+    ("afplay", &[]),
+    ("ffplay", &["-nodisp", "-autoexit", "-loglevel", "error"]),
+];
+/// The longest that something is played.
+const PLAYED_MAX: Duration = Duration::from_mins(10);
+
+/// Plays a recording, by `voice.play_command` or a program of this machine.
+pub async fn play(
+    file: &Path,
+    processes: Option<&Arc<dyn Processes>>,
+    cx: &CallContext,
+) -> Result<(), MediaError> {
+    let settings = &cx.settings;
+    let path = file.to_string_lossy().into_owned();
+    let own = settings.text("voice.play_command").map(str::trim).filter(|line| !line.is_empty());
+    let found = PLAYERS.iter().find_map(|(name, words)| {
+        let program = programs::find(settings, name)?.to_string_lossy().into_owned();
+        let words = words.iter().map(|word| (*word).to_owned());
+        Some(std::iter::once(program).chain(words).chain([path.clone()]).collect())
+    });
+    let argv: Vec<String> = match (own, found) {
+        (Some(line), _) => {
+            let line = crate::template::filled(line, &[("input_path", path.as_str())]);
+            ["/bin/sh", "-c", &line].map(str::to_owned).to_vec()
+        }
+        (None, Some(argv)) => argv,
+        (None, None) => {
+            let told = "needs a player: install pulseaudio-utils, alsa-utils or ffmpeg";
+            return Err(MediaError::new("missing_setup", told));
+        }
+    };
+    let job = Job { name: "the player", argv, stdin: Vec::new(), within: PLAYED_MAX };
+    programs::run(job, processes, cx).await.map(drop)
+}

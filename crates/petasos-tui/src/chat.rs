@@ -87,6 +87,8 @@ pub struct Setup {
     pub pictures: Option<Pictures>,
     /// Listens to the person, where there is a microphone and somebody who hears.
     pub ears: Ears,
+    /// Says something aloud, where there is a voice.
+    pub mouth: Mouth,
 }
 
 /// A file as what is written to a terminal of so many columns and rows; nothing for what is no
@@ -96,6 +98,9 @@ pub type Pictures = Arc<dyn Fn(&Path, (usize, usize)) -> Option<String> + Send +
 /// Records so many seconds, the usual time without a number, and gives what was said.
 pub type Ears =
     Arc<dyn Fn(Option<u32>) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
+
+/// Says a text aloud where it can, and ends when it was said.
+pub type Mouth = Arc<dyn Fn(String) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// Opens a file in the person's editor, and waits until it is closed.
 pub type Editor = Arc<dyn Fn(PathBuf) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
@@ -168,6 +173,9 @@ pub(crate) struct Chat {
     clipboard: Clipboard,
     pictures: Option<Pictures>,
     pub(crate) ears: Ears,
+    mouth: Mouth,
+    /// Whether they speak with each other: answers are said, and the person is heard after them.
+    pub(crate) speaks: bool,
     /// The colours, also of the composer.
     skin: Arc<Mutex<Skin>>,
     /// Whether messages are edited with the keys of vi.

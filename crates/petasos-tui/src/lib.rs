@@ -38,7 +38,7 @@ pub mod watch;
 mod words;
 
 pub use bidi::Order;
-pub use chat::{ChatError, Clipboard, Ears, Editor, Pictures, Setup, run};
+pub use chat::{ChatError, Clipboard, Ears, Editor, Mouth, Pictures, Setup, run};
 pub use command::built_in;
 pub use screen::Look;
 pub use skin::Skin;

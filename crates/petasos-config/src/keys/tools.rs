@@ -76,7 +76,7 @@ pub(super) static KEYS: &[Key] = &[
     key("browser.use_gateway", Flag, "", "Reach the cloud through the managed gateway").reserved("the browser tools"),
     key("tts", Any, "", "Speech: `provider`, and voice, model and speed by provider; `providers` holds commands of your own"),
     key("stt", Any, "", "Hearing: `enabled`, `provider`, and model and language by provider; `providers` holds commands of your own"),
-    key("voice", Any, "", "Voice mode: `record_command` records, with `{output_path}` and `{seconds}`"),
+    key("voice", Any, "", "Voice mode: `record_command` records, with `{output_path}` and `{seconds}`; `play_command` plays `{input_path}`"),
     key("image_gen", Any, "", "Pictures: `provider`, `model`, `fallback`, and `model` and `base_url` by provider"),
     key("video_gen", Any, "", "Films: `provider`, `model`, `timeout` in seconds, and `model` and `base_url` by provider"),
     key("mail.address", Text, "", "Your mail address, for the mail tools"),

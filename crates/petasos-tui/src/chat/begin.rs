@@ -40,6 +40,7 @@ impl Chat {
             pasted,
             pictures,
             ears,
+            mouth,
         } = setup;
         let skin = Arc::new(Mutex::new(look.skin));
         let raw = if look.live { Some(Raw::hold()?) } else { None };
@@ -86,6 +87,8 @@ impl Chat {
             clipboard,
             pictures,
             ears,
+            mouth,
+            speaks: false,
             skin,
             is_vi,
             raw,

@@ -17,7 +17,7 @@ use petasos_session::{
 };
 
 use super::menu::Menu;
-use super::{Asking, Chat, Next};
+use super::{Asking, Chat, Done, Next};
 use crate::diff::{self, Fold};
 use crate::line::{Colour, Line, Style};
 use crate::view;
@@ -111,6 +111,7 @@ impl Chat {
                 self.queued.remove(id);
                 self.view.end(canvas);
                 self.conclude(end);
+                self.speak(end);
             }
             SessionEvent::QuestionAsked(question) => self.asked(question),
             SessionEvent::QuestionWaits => {
@@ -170,6 +171,19 @@ impl Chat {
             Page::Note(text) => self.note(text),
             Page::Warning(text) => self.complain(text),
         }
+    }
+
+    /// In voice mode an answer is said, and then the person is listened to.
+    fn speak(&mut self, ended: &Result<TurnEnd, TurnError>) {
+        if !self.speaks || self.doing.is_some() || !self.pending.is_empty() {
+            return;
+        }
+        let said = ended.as_ref().map(|end| end.text.clone()).unwrap_or_default();
+        let (mouth, ears) = (Arc::clone(&self.mouth), Arc::clone(&self.ears));
+        self.doing = Some(Box::pin(async move {
+            mouth(said).await;
+            Done::Spoken(ears(None).await)
+        }));
     }
 
     fn conclude(&mut self, ended: &Result<TurnEnd, TurnError>) {

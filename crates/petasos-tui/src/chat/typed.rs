@@ -191,7 +191,17 @@ impl Chat {
             }
             Done::Offers(title, offers) => self.offered(title, offers),
             Done::Copy(Ok(text)) => self.copy(&text),
-            Done::Copy(Err(why)) | Done::Spoken(Err(why)) => self.complain(&why),
+            Done::Copy(Err(why)) => self.complain(&why),
+            Done::Spoken(Err(why)) => {
+                self.complain(&why);
+                if std::mem::take(&mut self.speaks) {
+                    self.note("🎙 voice mode is off");
+                }
+            }
+            // What is said is no command; who types meanwhile goes before it.
+            Done::Spoken(Ok(text)) if self.speaks && self.lines.is_empty() => {
+                self.lines.push_back(text.trim_start_matches(['/', '!']).trim().to_owned());
+            }
             // The person sees what was heard, and sends it or not.
             Done::Spoken(Ok(text)) => self.draft.put(&text),
             Done::Switch(Err(error)) => {

@@ -11,11 +11,12 @@ use clap::{ArgMatches, Args};
 use petasos_config::Inputs;
 use petasos_contract::SessionId;
 use petasos_contract::context::Surface;
+use petasos_media::speaking::{SpeechAsk, speak};
 use petasos_media::transcribing::{self, Patience, transcribe};
 use petasos_media::{inline, recording};
 use petasos_providers::{Request, Vault, resolve};
 use petasos_session::{Begin, Choice};
-use petasos_tui::{Clipboard, Ears, Editor, Look, Pictures, Setup};
+use petasos_tui::{Clipboard, Ears, Editor, Look, Mouth, Pictures, Setup};
 
 use crate::command::{Command, Session, parse};
 use crate::conversation::Conversation;
@@ -109,6 +110,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
             pasted,
             pictures: pictures(&host, look),
             ears: ears(&host),
+            mouth: mouth(&host),
         };
         petasos_tui::run(setup).await.map_err(|error| failed(&error))
     })??;
@@ -173,6 +175,30 @@ fn ears(host: &Arc<Host>) -> Ears {
             // What was said is in the line now; the recording is of no more use.
             std::fs::remove_file(&file).unwrap_or_default();
             heard.map(|heard| heard.transcript).map_err(|error| error.to_string())
+        })
+    })
+}
+
+/// Says an answer aloud.
+fn mouth(host: &Arc<Host>) -> Mouth {
+    let host = Arc::clone(host);
+    Arc::new(move |text| {
+        let host = Arc::clone(&host);
+        Box::pin(async move {
+            let cx = host.call_context(Surface::Cli, SessionId::new("voice"));
+            let processes = host.ports().processes.as_ref();
+            let ask = SpeechAsk { text, voice_message: false };
+            let said = async {
+                let speech = Box::pin(speak(&ask, processes, &cx)).await?;
+                let played = recording::play(&speech.path, processes, &cx).await;
+                // It was said; the recording is of no more use.
+                std::fs::remove_file(&speech.path).unwrap_or_default();
+                played
+            };
+            // Without a voice the conversation goes on: the answer is on the screen.
+            if let Err(error) = said.await {
+                tracing::warn!(%error, "an answer was not said aloud");
+            }
         })
     })
 }
