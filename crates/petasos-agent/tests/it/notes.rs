@@ -6,6 +6,7 @@ use petasos_agent::{Act, Scripted};
 use petasos_contract::context::Surface;
 use petasos_contract::taint::{Carry, Heat};
 use petasos_contract::tool::Provenance;
+use petasos_store::NewSession;
 use serde_json::{Value, json};
 
 use crate::world::{World, told};
@@ -143,6 +144,10 @@ async fn e32_e33_a_summary_and_a_resume_keep_whose_words_they_were() {
     let sources: Vec<String> = again.words().sources().iter().map(ToString::to_string).collect();
     assert!(sources.iter().any(|source| source.contains("read")), "{sources:?}");
     assert_ne!(again.words().heat(), Heat::Clean);
+    let new = NewSession { source: "cli".to_owned(), ..NewSession::default() };
+    let fork = world.engine.store.fork(agent.session(), None, new).await.unwrap();
+    let (forked, _) = world.resume(&fork.session()).await;
+    assert_ne!(forked.words().heat(), Heat::Clean);
 }
 
 impl World {

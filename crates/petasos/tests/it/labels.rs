@@ -62,6 +62,10 @@ fn e27_e28_notes_of_a_conversation_that_read_a_page_wait() {
     assert!(waiting(&home) >= 2, "{} wait", waiting(&home));
     let told = model.asked().iter().map(Value::to_string).collect::<String>();
     assert!(told.contains("staged") && told.contains("/memory approve"), "{told}");
+    // E3.5: a person sees whose words each message holds.
+    let shown = petasos(&home).run(&["sessions", "show", "--labels"]).stdout;
+    assert!(shown.contains("user user") && shown.contains("assistant own"), "{shown}");
+    assert!(shown.contains("tool foreign web_extract") && shown.contains("tool local"), "{shown}");
 }
 
 // Line 28: a page that only a program read is read all the same.
