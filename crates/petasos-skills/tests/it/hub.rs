@@ -29,7 +29,7 @@ fn zipped(entries: &[(&str, &[u8], u32)]) -> Vec<u8> {
 }
 
 /// A header and its data, as tar has it.
-fn tarred(entries: &[(&str, u8, &[u8])]) -> Vec<u8> {
+pub(crate) fn tarred(entries: &[(&str, u8, &[u8])]) -> Vec<u8> {
     let mut all = Vec::new();
     for (name, flag, data) in entries {
         let mut head = [0_u8; 512];
