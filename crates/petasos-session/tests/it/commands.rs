@@ -93,7 +93,7 @@ async fn a_task_beside_the_conversation_is_shown_at_its_end() {
     let mut watch = Watch::of(&session);
     let outcome = session.command("/background find the colour").await.unwrap();
     assert!(text(&outcome.pages).contains("background task 1 works in"), "{outcome:?}");
-    let last = |event: &petasos_session::SessionEvent| matches!(event, petasos_session::SessionEvent::Page(page) if page.text().contains("goes on with it"));
+    let last = |event: &petasos_session::SessionEvent| matches!(event, petasos_session::SessionEvent::Page(page) if page.text().contains("continues it"));
     watch.until("the end of the task", last).await;
     assert!(watch.words().contains(&"The colour is heliotrope.".to_owned()), "{:?}", watch.words());
     assert_eq!(world.ends.0.lock().len(), 1, "engines heard of the task's end");
