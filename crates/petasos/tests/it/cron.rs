@@ -392,7 +392,7 @@ fn s123_a_daemon_that_is_killed_in_a_run_leaves_it_unknown_and_nobody_repeats_it
 }
 
 /// A server of topics that keeps what it is told, and answers with this status.
-fn topics(status: u16) -> (String, std::sync::Arc<std::sync::Mutex<Vec<String>>>) {
+pub(crate) fn topics(status: u16) -> (String, std::sync::Arc<std::sync::Mutex<Vec<String>>>) {
     use std::io::{Read as _, Write as _};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));

@@ -12,7 +12,7 @@ use petasos_testkit::{Finished, Home};
 use serde_json::{Value, json};
 
 use crate::bot_api::{BotApi, TOKEN};
-use crate::cron::{Daemon, under_at};
+use crate::cron::{Daemon, topics, under_at};
 use crate::hooks::gateway;
 use crate::listeners::number;
 use crate::loopback::{Loopback, Say};
@@ -368,4 +368,48 @@ fn a_scheduled_run_is_asked_about_in_the_chat_that_is_named() {
     });
     let last = model.asked().last().expect("a question")["messages"].to_string();
     assert!(last.contains("not a git repository"), "it was run: {last}");
+}
+
+#[test]
+fn the_file_of_jobs_knows_every_run_though_many_end_together() {
+    let home = Home::temp();
+    home.write(".petasos/scripts/good.sh", "true\n");
+    for number in 0..6 {
+        let name = format!("job {number}");
+        made(&home, &["1s", "--script", "good.sh", "--no-agent", "--name", &name]);
+    }
+    let _daemon = Daemon::start(&home);
+    let ended = || {
+        let text = std::fs::read_to_string(home.user().join(".petasos/cron/jobs.json"));
+        let file: Value = serde_json::from_str(&text.unwrap_or_default()).unwrap_or_default();
+        let all = file["jobs"].as_array().cloned().unwrap_or_default();
+        all.iter().filter(|job| job["last_status"] == "succeeded").count()
+    };
+    until("each of them is in the file while the scheduler runs", || ended() == 6);
+}
+
+#[test]
+fn s118_what_another_program_refused_for_good_is_listed() {
+    let home = Home::temp();
+    home.write(".petasos/scripts/good.sh", "echo the house stands\n");
+    home.write(".petasos/.env", "OPS_SECRET=the-secret-of-the-test\n");
+    let (gone, heard) = topics(410);
+    let config = format!(
+        "gateway:\n  webhooks_out:\n    - name: ops\n      url: {gone}/hook\n      secret_env: \
+         OPS_SECRET\n      events: [account_state]\n"
+    );
+    home.write(".petasos/config.yaml", config);
+    let words = ["every 1h", "--script", "good.sh", "--no-agent", "--deliver", "webhook:ops"];
+    let id = made(&home, &words);
+    cron(&home, &["run", &id]);
+    let runs = cron(&home, &["logs", "--json"]).json();
+    let run = &runs["runs"][0];
+    assert_eq!(
+        (&run["state"], &run["delivery"]),
+        (&json!("succeeded"), &json!("failed")),
+        "{runs}"
+    );
+    assert_eq!(heard.lock().expect("nobody panics").len(), 1, "410 is told once");
+    let listed = petasos(&home).run(&["gateway", "outbox", "list"]);
+    assert!(listed.stdout.contains("410") && listed.stdout.contains("ops"), "{}", listed.stdout);
 }
