@@ -123,15 +123,15 @@ pub(crate) fn deferrable<'a>(
     tools: &'a Snapshot,
     grant: &'a Grant,
 ) -> impl Iterator<Item = &'a Arc<Entry>> {
-    let core = toolsets::core(tools);
+    let core = toolsets::always_shown();
     tools
         .entries()
         .filter(move |entry| !core.contains(&entry.name) && grant.allows(entry.name.as_str()))
 }
 
 /// Whether a search may find this tool for this caller.
-pub(crate) fn is_deferrable(entry: &Entry, tools: &Snapshot, grant: &Grant) -> bool {
-    grant.allows(entry.name.as_str()) && !toolsets::core(tools).contains(&entry.name)
+pub(crate) fn is_deferrable(entry: &Entry, grant: &Grant) -> bool {
+    grant.allows(entry.name.as_str()) && !toolsets::always_shown().contains(&entry.name)
 }
 
 /// The parameters of a bridge tool, by which its arguments are coerced.
@@ -169,7 +169,7 @@ pub(crate) fn answer_search(
 
 /// Answers `tool_describe`; `None` when the tool cannot be found this way.
 pub(crate) fn answer_describe(name: &str, tools: &Snapshot, grant: &Grant) -> Option<Value> {
-    let entry = tools.find(name).filter(|entry| is_deferrable(entry, tools, grant))?;
+    let entry = tools.find(name).filter(|entry| is_deferrable(entry, grant))?;
     let mut function = entry.schema.get().clone();
     crate::definitions::sanitise(&mut function);
     let parameters = function.get("parameters").cloned().unwrap_or(Value::Null);

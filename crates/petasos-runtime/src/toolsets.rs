@@ -154,6 +154,12 @@ pub fn core(tools: &Snapshot) -> BTreeSet<ToolName> {
     table.chain(registered).collect()
 }
 
+/// What tool search never holds back: the list of the table. A tool that only calls itself core
+/// belongs to the bundles, and can be found.
+pub(crate) fn always_shown() -> BTreeSet<ToolName> {
+    CORE.iter().map(|&name| ToolName::new(name)).collect()
+}
+
 /// A toolset that was looked up.
 struct Found {
     description: String,

@@ -207,7 +207,7 @@ fn build(
     let mut shown = patched(&present, &mut fates);
     let mut deferred = BTreeSet::new();
     if !wanted.whole {
-        let core = toolsets::core(tools);
+        let core = toolsets::always_shown();
         deferred = search::assemble(&mut shown, &core, options, wanted.context_tokens);
         for name in &deferred {
             fates.insert(name.clone(), Fate::Deferred);

@@ -46,7 +46,7 @@ pub(super) fn cross(call: Parsed, tools: &Snapshot, cx: &CallContext) -> Result<
 fn unwrap(call: Parsed, tools: &Snapshot, grant: &Grant) -> Result<Parsed, Refusal> {
     let mut object = call.args?.into_object();
     let name = object.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let entry = tools.find(&name).filter(|entry| search::is_deferrable(entry, tools, grant));
+    let entry = tools.find(&name).filter(|entry| search::is_deferrable(entry, grant));
     let Some(entry) = entry else { return Err(not_found(&name)) };
     let args = match object.remove("arguments") {
         None | Some(Value::Null) => Ok(Args::new(Map::new())),

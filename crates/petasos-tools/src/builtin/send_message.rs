@@ -24,6 +24,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     toolset: "messaging",
     description: "Send a message to people on a chat platform",
     emoji: "📨",
+    core: true,
     check: Some(&PLATFORMS),
     schema,
     examples: &[Example {
