@@ -1,6 +1,6 @@
 // Runs the tasks and questions of tasks.cjs with both, and prints the figures.
 'use strict';
-const { spawn } = require('node:child_process');
+const { spawn, execFile } = require('node:child_process');
 const fs = require('node:fs');
 const http = require('node:http');
 const os = require('node:os');
@@ -159,6 +159,53 @@ class Theirs {
   async stop() { await this.browser.close(); }
 }
 
+// The program that Hermes' browser tools call for every step, where it is installed (AGENT_BROWSER).
+class Hermes {
+  static async start() {
+    const me = new Hermes();
+    me.home = fs.mkdtempSync(path.join(os.tmpdir(), 'hermes-compare-'));
+    return me;
+  }
+  run(...args) {
+    const env = { HOME: this.home, PATH: process.env.PATH, AGENT_BROWSER_EXECUTABLE_PATH: executablePath, AGENT_BROWSER_ARGS: '--no-sandbox' };
+    return new Promise((done, fail) => execFile(process.env.AGENT_BROWSER, args, { env, timeout: 30000 },
+      (error, out, err) => (error ? fail(new Error(`${args[0]}: ${(err || out || error.message).trim()}`)) : done(out))));
+  }
+  async snapshot() { this.text = await this.run('snapshot'); return this.text; }
+  async open(url) { await this.run('open', url); return this.snapshot(); }
+  async find(role, name) {
+    const roles = { date: ['Date', 'date', 'textbox'], searchbox: ['searchbox', 'textbox'] }[role] || [role];
+    for (let n = 0; n < 5; n++) {
+      for (const line of this.text.split('\n')) {
+        const m = /^\s*- (\S+) ("(?:[^"\\]|\\.)*") \[.*?ref=(e\d+)/.exec(line);
+        if (m && roles.includes(m[1]) && JSON.parse(m[2]).trim() === name && !/disabled/.test(line)) return '@' + m[3];
+      }
+      await wait(100);
+      await this.snapshot();
+    }
+    throw new Error(`no ${role} "${name}"`);
+  }
+  async do(step, base) {
+    if (step.open) return this.open(base + step.open);
+    if (step.click) await this.run('click', await this.find(...step.click));
+    else if (step.type) {
+      const field = await this.find(step.type[0], step.type[1]);
+      await this.run(step.type[0] === 'combobox' ? 'select' : 'fill', field, step.type[2]);
+      if (step.submit) await this.run('press', 'Enter');
+    } else if (step.press) await this.run('press', step.press);
+    else if (step.back) await this.run('back');
+    return this.snapshot();
+  }
+  async sees(words) {
+    for (let n = 0; n < 5; n++) {
+      if ((await this.snapshot()).includes(words)) return true;
+      await wait(100);
+    }
+    return false;
+  }
+  async stop() { await this.run('close').catch(() => {}); fs.rmSync(this.home, { recursive: true, force: true }); }
+}
+
 // About the pieces that a model's tokeniser makes: words, runs of blanks and single marks.
 function tokens(text) { return (text.match(/\s?[A-Za-z]+|\s?\d{1,3}|\s+|[^\sA-Za-z\d]/g) || []).reduce((n, p) => n + Math.max(1, Math.ceil(p.trim().length / 8)), 0); }
 function median(list) { const s = [...list].sort((a, b) => a - b); return s[Math.floor(s.length / 2)]; }
@@ -167,8 +214,11 @@ const answers = (text, words) => words.every((w) => (w instanceof RegExp ? w.tes
 async function main() {
   const site = await pages();
   const both = { petasos: await Ours.start(), playwright: await Theirs.start() };
+  if (process.env.AGENT_BROWSER) both.hermes = await Hermes.start();
   try {
-    const done = { petasos: 0, playwright: 0 }, steps = { petasos: 0, playwright: 0 };
+    const zero = () => Object.fromEntries(Object.keys(both).map((who) => [who, 0]));
+    const told = (counts, of) => Object.entries(counts).map(([who, n]) => `${who} ${n}${of ? ` of ${of}` : ''}`).join(', ');
+    const done = zero(), steps = zero();
     for (const [name, list, sees] of TASKS.filter(([n]) => !only || n.includes(only))) {
       for (const [who, driver] of Object.entries(both)) {
         try {
@@ -182,27 +232,28 @@ async function main() {
         }
       }
     }
-    console.log(`tasks done: petasos ${done.petasos} of ${TASKS.length}, playwright ${done.playwright} of ${TASKS.length}`);
-    console.log(`steps: petasos ${steps.petasos}, playwright ${steps.playwright} (its answers hold a snapshot after every step)`);
+    console.log(`tasks done: ${told(done, TASKS.length)}`);
+    console.log(`steps: ${told(steps)} (the others' answers hold a snapshot after every step)`);
 
     const names = [...new Set(QUESTIONS.map(([page]) => page))];
-    const size = { petasos: [0, 0], playwright: [0, 0] }, known = { petasos: 0, playwright: 0 };
+    const chars = zero(), size = zero(), known = zero();
     for (const page of names) {
       await both.petasos.open(site.base + page);
       const texts = { petasos: await both.petasos.snapshot(), playwright: await both.playwright.open(site.base + page) };
+      if (both.hermes) texts.hermes = await both.hermes.open(site.base + page);
       if (process.env.SHOW === page) console.log(texts.petasos + '\n----\n' + texts.playwright);
       for (const [who, text] of Object.entries(texts)) {
-        size[who][0] += text.length; size[who][1] += tokens(text);
+        chars[who] += text.length; size[who] += tokens(text);
         for (const [p, question, words] of QUESTIONS) {
           if (p !== page) continue;
           if (answers(text, words)) known[who]++; else console.log(`${who} cannot answer (${p}): ${question}`);
         }
       }
     }
-    console.log(`questions answered: petasos ${known.petasos} of ${QUESTIONS.length}, playwright ${known.playwright} of ${QUESTIONS.length}`);
-    console.log(`snapshots of ${names.length} pages: petasos ${size.petasos[0]} characters, about ${size.petasos[1]} tokens; playwright ${size.playwright[0]}, about ${size.playwright[1]}; ratio ${(size.petasos[1] / size.playwright[1]).toFixed(2)}`);
+    console.log(`questions answered: ${told(known, QUESTIONS.length)}`);
+    console.log(`snapshots of ${names.length} pages, characters: ${told(chars)}; about so many tokens: ${told(size)}; ratio to playwright ${(size.petasos / size.playwright).toFixed(2)}`);
 
-    const ratios = [], quiet = [], mine = [], others = [];
+    const ratios = [], quiet = [], mine = [], others = [], third = [];
     for (const page of names) {
       for (let n = 0; n < rounds; n++) {
         const url = site.base + page;
@@ -216,13 +267,16 @@ async function main() {
         await both.playwright.page.goto(url, { waitUntil: 'networkidle' });
         await both.playwright.snapshot();
         const c = performance.now() - at;
+        if (both.hermes) { at = performance.now(); await both.hermes.open(url); third.push(performance.now() - at); }
         ratios.push(a / b); quiet.push(a / c); mine.push(a); others.push(b);
       }
     }
     console.log(`navigate and snapshot, ${names.length} pages, ${rounds} rounds: petasos ${median(mine).toFixed(0)} ms, playwright (load) ${median(others).toFixed(0)} ms`);
     console.log(`ratio of medians to playwright waiting for load ${(median(mine) / median(others)).toFixed(2)}, median of ratios ${median(ratios).toFixed(2)}; waiting for quiet, as ours does, median of ratios ${median(quiet).toFixed(2)}`);
+    if (both.hermes) console.log(`hermes' own path: ${median(third).toFixed(0)} ms, two programs a page; ratio of medians ${(median(mine) / median(third)).toFixed(2)}`);
   } finally {
-    await both.petasos.stop(); await both.playwright.stop(); site.stop();
+    for (const driver of Object.values(both)) await driver.stop();
+    site.stop();
   }
 }
 main().catch((error) => { console.error(error); process.exit(1); });
