@@ -81,7 +81,7 @@ pub(crate) fn shortened(update: SessionUpdate) -> Option<SessionUpdate> {
         SessionUpdate::ToolCallUpdate(mut update) => {
             let fields = &mut update.fields;
             (fields.raw_input, fields.raw_output) = (None, None);
-            fields.content = Some(instead()).into();
+            fields.content = Some(instead());
             Some(SessionUpdate::ToolCallUpdate(update))
         }
         _ => None,

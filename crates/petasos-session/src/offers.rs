@@ -45,7 +45,7 @@ impl LiveSession {
     pub(crate) async fn offers(&mut self, kind: OfferKind) -> Result<Vec<Offer>, String> {
         match kind {
             OfferKind::Sessions => self.others().await,
-            OfferKind::Exchanges => self.to_take_back(),
+            OfferKind::Exchanges => self.removals(),
             kind => self.services().offers(kind, &self.choice).await,
         }
     }
@@ -62,7 +62,7 @@ impl LiveSession {
         Ok(said.collect())
     }
 
-    fn to_take_back(&mut self) -> Result<Vec<Offer>, String> {
+    fn removals(&mut self) -> Result<Vec<Offer>, String> {
         let said = self.exchanges()?;
         let offer = |(at, (_, text)): (usize, &(Seq, String))| Offer {
             label: text.lines().next().unwrap_or_default().chars().take(TITLE_CHARS).collect(),

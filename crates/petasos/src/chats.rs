@@ -19,9 +19,7 @@ use petasos_gateway::{Gateway, GatewayHost, Hearing};
 use petasos_media::transcribing::{self, Patience};
 use petasos_redact::Redactor;
 use petasos_runtime::toolsets::choose;
-use petasos_session::{
-    Choice, ModelChoice, Refreshed, Services, SessionLimits, Topic, notes_of,
-};
+use petasos_session::{Choice, ModelChoice, Refreshed, Services, SessionLimits, Topic, notes_of};
 use serde_json::{Map, Value, json};
 
 use crate::halt;

@@ -139,6 +139,7 @@ impl Kit {
         Self::with_variables(test, browser, &[]).await
     }
 
+    #[expect(clippy::disallowed_methods, reason = "another browser is named by a variable")]
     pub(crate) async fn with_variables(
         test: &str,
         browser: Value,

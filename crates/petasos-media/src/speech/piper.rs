@@ -6,7 +6,6 @@ use petasos_contract::Settings;
 use crate::speaking::{SpeechDef, Way};
 use crate::voicing::USUAL;
 
-
 pub(super) static VOICE: SpeechDef = SpeechDef {
     id: "piper",
     limit: 5_000,

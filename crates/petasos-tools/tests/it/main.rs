@@ -48,6 +48,7 @@ mod search_files;
 mod send_message;
 #[cfg(test)]
 mod silent;
+#[cfg(test)]
 mod sources;
 #[cfg(test)]
 mod spotify;

@@ -70,8 +70,8 @@ impl Sorter<'_> {
                 until_ms: at_ms.saturating_add(look),
                 at_ms,
             };
-            let Some((task, lock)) = self.store.take_triage(ask).await? else { break };
-            taken.push(self.sort(model, task, lock));
+            let Some((task, claim)) = self.store.take_triage(ask).await? else { break };
+            taken.push(self.sort(model, task, claim));
         }
         for sorted in join_all(taken).await {
             match sorted {
@@ -117,7 +117,7 @@ impl Sorter<'_> {
         let reply = model.ask(&prompt, Role::KanbanDecomposer, &cx).await;
         let reply =
             reply.map_err(|error| format!("the model could not be asked: {}", error.line))?;
-        let entries = read(&reply.message.text())?;
+        let entries = read(reply.message.text())?;
         if entries.len() < 2 {
             return Ok(Sorted::Whole);
         }

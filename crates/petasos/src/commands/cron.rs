@@ -199,9 +199,9 @@ fn failed(error: &JobError) -> Report {
         JobError::Schedule(error) => {
             Report::new(error.what.clone()).code(code).hint(error.hint.clone())
         }
-        JobError::Findings(_) => Report::new(error.to_string())
-            .code(code)
-            .hint("`--yes` creates it all the same"),
+        JobError::Findings(_) => {
+            Report::new(error.to_string()).code(code).hint("`--yes` creates it all the same")
+        }
         other => Report::new(other.to_string()).code(code),
     }
 }

@@ -406,7 +406,7 @@ fn s130_a_job_speaks_in_its_thread_of_a_real_matrix_room() {
     say(2, Some(&root), "for how long?");
     heard("For two minutes.");
     let asked = model.asked();
-    let last = asked.iter().map(|it| it["messages"].to_string());
-    let last = last.filter(|it| it.contains("for how long?")).next_back().expect("a question");
+    let mut all = asked.iter().map(|it| it["messages"].to_string());
+    let last = all.rfind(|it| it.contains("for how long?")).expect("a question");
     assert!(last.contains("The kettle boils."), "{last}");
 }

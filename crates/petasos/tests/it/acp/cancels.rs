@@ -174,9 +174,8 @@ fn a_session_is_left_in_the_middle_of_a_turn() {
 /// at once, and the next one runs.
 #[test]
 fn a_mute_editor_does_not_hold_up_a_cancellation() {
-    let files: String =
-        (0..20).map(|number| format!("*** Add File: f{number}.txt\n+x\n")).collect();
-    let patch = format!("*** Begin Patch\n{files}*** End Patch");
+    let files: Vec<_> = (0..20).map(|at| format!("*** Add File: f{at}.txt\n+x\n")).collect();
+    let patch = format!("*** Begin Patch\n{}*** End Patch", files.concat());
     let edit = Say::Calls(vec![("patch", json!({ "mode": "patch", "patch": patch }))]);
     let read = Say::Calls(vec![("read_file", json!({ "path": "note.txt" }))]);
     let model = Loopback::saying(vec![
