@@ -1,7 +1,8 @@
 //! The answers to a question as a menu: arrows and Enter, a number, or one letter.
 //!
 //! A question may come up in the middle of a word. Keys count as answers only after a pause; until
-//! then they go on with the message that was being typed.
+//! then they go on with the message that was being typed, and so does a letter that answers nothing.
+//! What would be stored needs an Enter behind its key: the first letter of a sentence grants nothing.
 
 use std::time::{Duration, Instant};
 
@@ -53,6 +54,8 @@ pub(super) enum Pressed {
     Answer(QuestionReply, &'static str),
     /// A reason is typed from here on; the rest of its word may follow.
     Reason(&'static str),
+    /// An answer is selected that Enter gives; the rest of its word may follow.
+    Selected(&'static str),
     /// Another answer is selected, or nothing happened.
     Stays,
     /// It is part of the message that was being typed.
@@ -109,7 +112,7 @@ impl Menu {
             Key::Up => self.select(self.selected.checked_sub(1)),
             Key::Down => self.select(Some(self.selected + 1)),
             Key::Enter => self.answer(self.selected, ""),
-            Key::Text(text) => self.letter(text),
+            Key::Text(text) => self.letter(text, now),
             _ => Pressed::Line,
         }
     }
@@ -128,14 +131,29 @@ impl Menu {
         }
     }
 
-    fn letter(&self, text: &str) -> Pressed {
+    /// A key for this answer: it answers, unless something would be stored.
+    fn take(&mut self, at: usize, rest: &'static str) -> Pressed {
+        if !self.is_wide(at) {
+            return self.answer(at, rest);
+        }
+        self.selected = at;
+        Pressed::Selected(rest)
+    }
+
+    /// Whether the answer reaches further than this call.
+    fn is_wide(&self, at: usize) -> bool {
+        let reply = self.offers.get(at).map(|offer| &offer.reply);
+        matches!(reply, Some(QuestionReply::Allow(scope)) if *scope != Scope::Once)
+    }
+
+    fn letter(&mut self, text: &str, now: Instant) -> Pressed {
         let mut signs = text.chars();
         let (Some(sign), None) = (signs.next(), signs.next()) else { return Pressed::Line };
         let sign = sign.to_ascii_lowercase();
         if let Some(number) = sign.to_digit(10) {
             let at = usize::try_from(number).unwrap_or_default().checked_sub(1);
             return match at.filter(|at| *at < self.offers.len()) {
-                Some(at) => self.answer(at, ""),
+                Some(at) => self.take(at, ""),
                 None if self.free => Pressed::Line,
                 None => Pressed::Stays,
             };
@@ -143,16 +161,22 @@ impl Menu {
         match sign {
             _ if self.free => return Pressed::Line,
             'd' => return Pressed::Reason("eny "),
-            'o' => return self.answer(0, "nce"),
+            'o' => {
+                self.selected = 0;
+                return Pressed::Selected("nce");
+            }
             '/' => return Pressed::Line,
             _ => {}
         }
         match self.offers.iter().position(|offer| offer.key == Some(sign)) {
             Some(at) => {
                 let rest = self.offers[at].word.get(1..).unwrap_or_default();
-                self.answer(at, rest)
+                self.take(at, rest)
             }
-            None => Pressed::Stays,
+            None => {
+                self.armed = now + SEEN;
+                Pressed::Message
+            }
         }
     }
 
@@ -174,6 +198,8 @@ impl Menu {
         }
         let hint = if self.free {
             "  ↑↓ Enter or a number · or type an answer · Esc stops"
+        } else if self.is_wide(self.selected) {
+            "  Enter allows and remembers it · ↑↓ another answer · Esc stops"
         } else {
             "  ↑↓ Enter or a key · d: no, with a reason · Esc stops"
         };
@@ -196,23 +222,35 @@ pub(super) fn said(reply: &QuestionReply) -> String {
 
 /// People who are used to typing a word and Enter go on typing after its first letter has answered.
 #[derive(Debug, Default)]
-pub(super) struct Swallow(&'static str, bool);
+pub(super) struct Swallow {
+    rest: &'static str,
+    /// Whether an Enter behind the word belongs to it, too.
+    enter: bool,
+    /// Whether something of the word was typed.
+    begun: bool,
+}
 
 impl Swallow {
-    /// Expects the rest of a word.
+    /// Expects the rest of a word, and perhaps an Enter.
     pub(super) fn expect(rest: &'static str) -> Self {
-        Self(rest, false)
+        Self { rest, enter: true, begun: false }
+    }
+
+    /// Expects the rest of a word; the Enter behind it is an answer.
+    pub(super) fn expect_letters(rest: &'static str) -> Self {
+        Self { rest, enter: false, begun: false }
     }
 
     /// Whether this key is part of that word, or the Enter behind it.
     pub(super) fn takes(&mut self, key: &Key) -> bool {
         let rest = match key {
-            Key::Text(text) => self.0.strip_prefix(text.as_str()).filter(|_| !text.is_empty()),
-            Key::Enter if self.1 => Some(""),
+            Key::Text(text) => self.rest.strip_prefix(text.as_str()).filter(|_| !text.is_empty()),
+            Key::Enter if self.enter && self.begun => Some(""),
             _ => None,
         };
         let taken = rest.is_some();
-        *self = Self(rest.unwrap_or_default(), taken && !matches!(key, Key::Enter));
+        self.rest = rest.unwrap_or_default();
+        self.begun = taken && !matches!(key, Key::Enter);
         taken
     }
 }
@@ -238,6 +276,7 @@ mod tests {
             Pressed::Answer(QuestionReply::Text(text), _) => text.clone(),
             Pressed::Answer(..) => "No".to_owned(),
             Pressed::Reason(_) => "reason".to_owned(),
+            Pressed::Selected(_) => "selected".to_owned(),
             Pressed::Stays => "stays".to_owned(),
             Pressed::Message => "message".to_owned(),
             Pressed::Line => "line".to_owned(),
@@ -254,9 +293,11 @@ mod tests {
         };
         for (widest, keys, expected) in [
             (Scope::Always, vec![text("y")], "Once"),
-            (Scope::Always, vec![text("A")], "Always"),
-            (Scope::Session, vec![text("a")], "stays"),
-            (Scope::Always, vec![text("2")], "Session"),
+            (Scope::Always, vec![text("A"), Key::Enter], "selected Always"),
+            (Scope::Always, vec![text("a"), text("y")], "selected Once"),
+            (Scope::Session, vec![text("a")], "message"),
+            (Scope::Always, vec![text("2"), Key::Enter], "selected Session"),
+            (Scope::Always, vec![text("o"), Key::Enter], "selected Once"),
             (Scope::Once, vec![text("2")], "No"),
             (Scope::Always, vec![text("n")], "No"),
             (Scope::Always, vec![Key::Enter], "No"),
@@ -267,7 +308,8 @@ mod tests {
                 "stays stays stays stays Once",
             ),
             (Scope::Always, vec![text("d")], "reason"),
-            (Scope::Always, vec![text("x"), text("/")], "stays line"),
+            (Scope::Always, vec![text("/")], "line"),
+            (Scope::Always, vec![text("w"), text("a"), Key::Enter], "message message message"),
             (Scope::Always, vec![text("yes please")], "line"),
         ] {
             assert_eq!(press(widest, &keys), expected, "{keys:?}");

@@ -153,6 +153,7 @@ impl Chat {
                 self.swallow = Swallow::expect(rest);
                 self.draft = menu::reason_line();
             }
+            Chosen::Selected(rest) => self.swallow = Swallow::expect_letters(rest),
             Chosen::Message => {
                 asking.draft.apply(key);
             }

@@ -147,8 +147,11 @@ fn an_approval_is_asked_between_the_lines() {
     make();
     pane.enter("and again");
     pane.until("a third question", |screen| asked(screen, 3));
-    // One key is enough.
+    // What is stored needs an Enter behind its key.
     pane.press(&["a"]);
+    pane.see("Enter allows and remembers it");
+    assert!(build.exists());
+    pane.press(&["Enter"]);
     pane.ready_after("done always");
     make();
     pane.enter("once more");

@@ -26,7 +26,7 @@ fn p0_yes_for_the_session_allows_what_was_shown_and_no_other_folder() {
     let flat = screen.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("would allow: recursive delete: only"), "{screen}");
     assert!(flat.contains("work/build and below"), "{screen}");
-    pane.press(&["s"]);
+    pane.press(&["s", "Enter"]);
     pane.see("? yes, for this session");
     pane.ready_after("It is gone.");
     pane.enter("and the other");

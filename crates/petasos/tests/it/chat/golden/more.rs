@@ -86,7 +86,7 @@ fn always() {
         pane.see("❯");
         pane.enter("clean up");
         pane.see("Yes, once (y)");
-        pane.press(&["s"]);
+        pane.press(&["s", "Enter"]);
         pane.ready_after("Gone.");
         pane.enter("again");
         pane.ready_after("Again.");
