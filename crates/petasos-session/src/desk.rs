@@ -4,6 +4,7 @@
 //! With a store behind it, a question is kept before it is shown, and an answer counts once it is
 //! kept. A process that dies in between loses nothing: the call that asked joins its question again.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -25,6 +26,10 @@ use crate::ring::Ring;
 
 /// After a hint so much time passes before the store is asked: hints come in crowds.
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
+/// A look at the store may be so old when it is told here.
+const LOOK_AGE: Duration = Duration::from_secs(5);
+/// So many questions that were put or closed here are remembered.
+const OWN_MAX: usize = 16;
 
 /// Where questions are kept.
 pub(crate) struct Keeping {
@@ -98,6 +103,9 @@ pub(crate) struct Desk {
     open: Mutex<Option<Open>>,
     /// A question that another process puts for this session.
     elsewhere: Mutex<Option<Arc<Question>>>,
+    /// What was put or closed here a moment ago: the store may show it before it is open here, and
+    /// an older look at the store after it was answered.
+    own: Mutex<VecDeque<(QuestionId, Instant)>>,
 }
 
 #[derive(Debug)]
@@ -139,8 +147,8 @@ async fn run_down(mut clock: watch::Receiver<Clock>) -> Option<String> {
 impl Desk {
     pub(crate) fn new(ring: Arc<Ring>) -> Arc<Self> {
         let (floor, waiting) = (Semaphore::new(1), AtomicUsize::new(0));
-        let (open, elsewhere) = (Mutex::new(None), Mutex::new(None));
-        Arc::new(Self { ring, floor, waiting, open, elsewhere })
+        let (open, elsewhere, own) = (Mutex::new(None), Mutex::new(None), Mutex::default());
+        Arc::new(Self { ring, floor, waiting, open, elsewhere, own })
     }
 
     /// Puts a question and waits for the answer.
@@ -163,6 +171,7 @@ impl Desk {
         let Some((keeping, new)) = kept else { return self.put(question, None).await };
         // Somebody may answer from elsewhere as soon as it is kept.
         let changes = keeping.changes.changes();
+        self.remember(&question.id);
         let record = match keeping.questions.ask(new).await {
             Ok(record) => record,
             Err(error) => {
@@ -265,7 +274,7 @@ impl Desk {
     pub(crate) fn asked_elsewhere(&self, question: Option<Question>) {
         let mut elsewhere = self.elsewhere.lock();
         let known = elsewhere.as_ref().map(|question| question.id.clone());
-        let question = question.filter(|question| !self.has(&question.id));
+        let question = question.filter(|question| !self.knows(&question.id));
         if known.as_ref() == question.as_ref().map(|question| &question.id) {
             return;
         }
@@ -282,6 +291,18 @@ impl Desk {
     /// Whether it is this one.
     pub(crate) fn has(&self, id: &QuestionId) -> bool {
         self.open.lock().as_ref().is_some_and(|open| open.question.id == *id)
+    }
+
+    /// Whether it is put here, or was a moment ago.
+    pub(crate) fn knows(&self, id: &QuestionId) -> bool {
+        let recent = |(own, at): &(QuestionId, Instant)| own == id && at.elapsed() < LOOK_AGE;
+        self.has(id) || self.own.lock().iter().any(recent)
+    }
+
+    fn remember(&self, id: &QuestionId) {
+        let mut own = self.own.lock();
+        own.truncate(OWN_MAX - 1);
+        own.push_front((id.clone(), Instant::now()));
     }
 
     /// Answers the open question; the first valid answer counts.
@@ -306,6 +327,7 @@ impl Desk {
             // Whoever asks may have heard it from the store by now.
             return if question.is_secret() { Err(AnswerError::NotOpen) } else { Ok(()) };
         };
+        self.remember(id);
         let taken = open.reply.send((reply, by.name.clone())).is_ok();
         let how = if taken { Closed::Answered } else { Closed::Withdrawn };
         self.ring.push(SessionEvent::QuestionClosed { id: id.clone(), how });
@@ -323,6 +345,7 @@ impl Desk {
     fn close(&self, id: &QuestionId, how: Closed) {
         let closed = self.open.lock().take_if(|open| open.question.id == *id).is_some();
         if closed {
+            self.remember(id);
             self.ring.push(SessionEvent::QuestionClosed { id: id.clone(), how });
         }
     }

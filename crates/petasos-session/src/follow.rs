@@ -50,7 +50,7 @@ async fn look(sessions: &Arc<Sessions>, stores: &Stores, since: i64) -> Result<(
         let Some(session) = sessions.find(&id) else { continue };
         let asked = open.iter().find(|record| record.asked.session == id);
         let asked = asked.map(record::question).transpose()?;
-        let mine = asked.as_ref().is_some_and(|asked| session.shared.desk.has(&asked.id));
+        let mine = asked.as_ref().is_some_and(|asked| session.shared.desk.knows(&asked.id));
         session.shared.desk.asked_elsewhere(asked.filter(|_| !mine));
     }
     Ok(())

@@ -88,6 +88,26 @@ async fn questions_at_once_are_put_one_after_the_other_and_keep_their_answers() 
     assert_eq!(watch.words(), ["asked", "another waits", "answered", "asked"]);
 }
 
+/// The store is looked at meanwhile, a little before or after each answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_is_put_once_however_quickly_it_is_answered() {
+    let world = World::new(Scripted::new([]));
+    let session = world.open().await;
+    let mut watch = Watch::of(&session);
+    let (cx, people) = (context(&world, session.id()), Arc::clone(&world.questions));
+    let approver: &dyn Approver = &*people;
+    for _ in 0..100 {
+        let request = approval("rm one");
+        let answers = async {
+            let asked = question(watch.until("a question", is_question).await);
+            answer(&session, &asked, "yes").await.unwrap();
+        };
+        let (told, ()) = tokio::join!(approver.ask(&request, &cx), answers);
+        assert_eq!(told, Answer::Allowed { scope: Scope::Once, by: Who::Person(None) });
+    }
+    assert_eq!(watch.words().iter().filter(|word| *word == "asked").count(), 100);
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_time_to_answer_begins_when_a_question_is_shown() {
     let world = World::unkept(Scripted::new([]));
