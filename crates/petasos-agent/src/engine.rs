@@ -104,12 +104,14 @@ impl std::fmt::Debug for Engine {
 }
 
 /// How replies are written, where whoever asks says so.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sampling {
     /// The most tokens of a reply, which is taken as it is then: nobody lets the model go on.
     pub max_tokens: Option<u32>,
     /// How freely words are chosen.
     pub temperature: Option<f32>,
+    /// More, by the names of chat completions; see [`Prompt::extra`].
+    pub extra: serde_json::Map<String, serde_json::Value>,
 }
 
 /// What one agent chooses.

@@ -26,6 +26,8 @@ use crate::turns::{Asked, Manner};
 /// What limits the length of a reply, and what makes it free: handed to the model.
 const LENGTHS: [&str; 3] = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
 const WARMTH: &str = "temperature";
+/// What else is handed to the model, where its wire has a word for it.
+const EXTRAS: [&str; 4] = ["top_p", "stop", "seed", "response_format"];
 
 /// A request for a turn.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -78,9 +80,10 @@ pub(crate) fn create(mut call: Call) -> Handled {
         let request: ChatRequest = body::shaped(value.clone())?;
         let streams = is_set(request.stream.as_ref(), "stream")?;
         let usage = request.stream_options.as_ref().is_some_and(|it| it.include_usage);
-        let ignored = dropped(&request.rest, &server)?;
+        let mut ignored = dropped(&request.rest, &server)?;
         let sampling = sampling(&request.rest)?;
         let route = routed(&server, &request.model)?;
+        ignored.extend(unheard(&server, &route, &sampling).await);
         let said = said(&request.messages, "messages")?;
         let wanted = Request {
             from: manner.from(),
@@ -133,8 +136,67 @@ pub(crate) fn sampling(rest: &Map<String, Value>) -> Result<Sampling, ApiError> 
             let wrong = || ApiError::field(WARMTH, format!("`{WARMTH}` is a number from 0 to 2"));
             sampling.temperature = Some(warm.ok_or_else(wrong)?);
         }
+        if let Some(known) = EXTRAS.into_iter().find(|known| known == key) {
+            sampling.extra.insert(key.clone(), extra(known, value)?);
+        }
+        // The other interface writes the shape of an answer flat, below `text`.
+        if let ("text", Some(format)) = (key.as_str(), value.get("format")) {
+            sampling.extra.insert("response_format".to_owned(), nested(format)?);
+        }
     }
+    sampling.extra.retain(|_, value| *value != json!({ "type": "text" }));
     Ok(sampling)
+}
+
+/// A field of [`EXTRAS`] that is what it should be.
+fn extra(key: &'static str, value: &Value) -> Result<Value, ApiError> {
+    let is_text = |one: &Value| one.as_str().is_some_and(|text| !text.is_empty());
+    let (fits, wanted) = match key {
+        "top_p" => {
+            let part = value.as_f64().is_some_and(|part| (0.0..=1.0).contains(&part));
+            (part, "a number from 0 to 1")
+        }
+        "seed" => (value.is_i64() || value.is_u64(), "a whole number"),
+        "stop" => {
+            let many =
+                value.as_array().is_some_and(|all| all.len() <= 4 && all.iter().all(is_text));
+            (is_text(value) || many, "a text, or up to four")
+        }
+        _ => {
+            let kind = value["type"].as_str();
+            let whole = kind != Some("json_schema") || value["json_schema"]["schema"].is_object();
+            let known = matches!(kind, Some("text" | "json_object" | "json_schema"));
+            (known && whole, "of type text, json_object or json_schema, with its schema")
+        }
+    };
+    let wrong = || ApiError::field(key, format!("`{key}` is {wanted}"));
+    fits.then(|| value.clone()).ok_or_else(wrong)
+}
+
+/// The shape of an answer as chat completions write it.
+fn nested(format: &Value) -> Result<Value, ApiError> {
+    if format["type"] != "json_schema" {
+        return extra("response_format", format);
+    }
+    let mut schema = format.clone();
+    if let Some(fields) = schema.as_object_mut() {
+        fields.shift_remove("type");
+    }
+    extra("response_format", &json!({ "type": "json_schema", "json_schema": schema }))
+}
+
+/// Which of the fields that are handed on the model's wire has no word for.
+pub(crate) async fn unheard(
+    server: &Inner,
+    route: &ModelRoute,
+    sampling: &Sampling,
+) -> Vec<String> {
+    if sampling.extra.is_empty() {
+        return Vec::new();
+    }
+    let taken = server.host.takes(route).await;
+    let unheard = sampling.extra.keys().filter(|key| !taken.contains(&key.as_str()));
+    unheard.cloned().collect()
 }
 
 /// The route of a model's name.
@@ -192,6 +254,8 @@ pub(crate) fn dropped(rest: &Map<String, Value>, server: &Inner) -> Result<Vec<S
                 }
             }
             key if LENGTHS.contains(&key) || key == WARMTH => continue,
+            key if EXTRAS.contains(&key) => continue,
+            "text" if value.as_object().is_some_and(|text| text.keys().eq(["format"])) => continue,
             "n" if value == &json!(1) => continue,
             "n" => return Err(ApiError::unsupported("n", "there is one answer")),
             "logprobs" | "top_logprobs" => {

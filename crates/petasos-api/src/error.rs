@@ -157,7 +157,9 @@ impl From<&TurnError> for ApiError {
     fn from(error: &TurnError) -> Self {
         match error {
             TurnError::Store(error) => Self::from(error.clone()),
-            TurnError::TooLong { .. } => Self::bad("context_length_exceeded", error.to_string()),
+            TurnError::TooLong { .. } | TurnError::NoRoom(_) => {
+                Self::bad("context_length_exceeded", error.to_string())
+            }
             TurnError::Model(model) => match model.reason {
                 Reason::ContextOverflow => Self::bad("context_length_exceeded", model.line.clone()),
                 _ => Self::new(StatusCode::BAD_GATEWAY, "provider_error", model.line.clone()),

@@ -96,6 +96,12 @@ pub trait ApiHost: Send + Sync {
         false
     }
 
+    /// Which of the fields `top_p`, `stop`, `seed` and `response_format` the wire of this model has
+    /// a word for.
+    fn takes<'a>(&'a self, _route: &'a ModelRoute) -> BoxFuture<'a, Vec<&'static str>> {
+        Box::pin(async { Vec::new() })
+    }
+
     /// The toolsets of the platform, for clients.
     fn toolsets(&self) -> Value;
 

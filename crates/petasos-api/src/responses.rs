@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::answer;
 use crate::body;
-use crate::chat::{dropped, effort, is_set, named_model, routed, sampling, wish};
+use crate::chat::{dropped, effort, is_set, named_model, routed, sampling, unheard, wish};
 use crate::content::{Said, content, said};
 use crate::conversation::{From, Request, checked_name};
 use crate::error::ApiError;
@@ -77,8 +77,10 @@ pub(crate) fn create(mut call: Call) -> Handled {
         let manner = Manner::read(&parts.headers)?;
         let request: ResponseRequest = body::shaped(value.clone())?;
         let streams = is_set(request.stream.as_ref(), "stream")?;
-        let ignored = dropped(&request.rest, &server)?;
+        let mut ignored = dropped(&request.rest, &server)?;
         let route = routed(&server, &request.model)?;
+        let sampling = sampling(&request.rest)?;
+        ignored.extend(unheard(&server, &route, &sampling).await);
         let Said { instructions, history, input } = words(&request.input)?;
         let told = [request.instructions.clone(), instructions];
         let told: Vec<String> = told.into_iter().flatten().collect();
@@ -90,10 +92,7 @@ pub(crate) fn create(mut call: Call) -> Handled {
             instructions: told.clone(),
             input,
             effort: effort(reasoning, "reasoning.effort")?,
-            wish: Wish {
-                sampling: sampling(&request.rest)?,
-                ..wish(&caller, &manner, route, told)
-            },
+            wish: Wish { sampling, ..wish(&caller, &manner, route, told) },
             attended: false,
         };
         let model = named_model(&server, &request.model);
@@ -226,10 +225,10 @@ impl Told {
             "reasoning": { "effort": effort, "summary": null },
             "store": stored,
             "temperature": request.rest.get("temperature"),
-            "text": { "format": { "type": "text" } },
+            "text": request.rest.get("text").cloned().unwrap_or_else(|| json!({ "format": { "type": "text" } })),
             "tool_choice": "auto",
             "tools": [],
-            "top_p": null,
+            "top_p": request.rest.get("top_p"),
             "truncation": "disabled",
             "user": null,
             "metadata": request.metadata.clone().unwrap_or_else(|| json!({})),

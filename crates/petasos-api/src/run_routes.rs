@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::answer;
 use crate::body;
-use crate::chat::{dropped, effort, named_model, routed, sampling, wish};
+use crate::chat::{dropped, effort, named_model, routed, sampling, unheard, wish};
 use crate::content::{content, said};
 use crate::conversation::{From, Request, checked_name};
 use crate::error::ApiError;
@@ -64,14 +64,16 @@ pub(crate) struct RunView {
 }
 
 /// The words of a request for a run.
-pub(crate) fn wanted(
+pub(crate) async fn wanted(
     request: &RunRequest,
     from: From,
     (caller, manner): (&Caller, &Manner),
     server: &Inner,
 ) -> Result<(Request, Vec<String>), ApiError> {
-    let ignored = dropped(&request.rest, server)?;
+    let mut ignored = dropped(&request.rest, server)?;
     let route = routed(server, &request.model)?;
+    let sampling = sampling(&request.rest)?;
+    ignored.extend(unheard(server, &route, &sampling).await);
     let (history, input, told) = match &request.input {
         Value::Array(messages) => {
             let said = said(messages, "input")?;
@@ -93,7 +95,7 @@ pub(crate) fn wanted(
         effort: effort(request.reasoning_effort.as_deref(), "reasoning_effort")?,
         wish: Wish {
             may_ask: caller.may(ApiScope::Approvals),
-            sampling: sampling(&request.rest)?,
+            sampling,
             ..wish(caller, manner, route, instructions)
         },
         attended: true,
@@ -109,7 +111,7 @@ pub(crate) fn create(mut call: Call) -> Handled {
         let request: RunRequest = body::shaped(value.clone())?;
         let named = request.session_id.as_deref().map(|id| checked_name(id, "session_id"));
         let from = named.transpose()?.map_or_else(|| manner.from(), From::Named);
-        let (wanted, ignored) = wanted(&request, from, (&caller, &manner), &server)?;
+        let (wanted, ignored) = wanted(&request, from, (&caller, &manner), &server).await?;
         let model = named_model(&server, &request.model);
         let asked = Asked { endpoint: "runs", body: value, model, own: true };
         let reader = server.begin(&caller, &manner, asked, wanted).await?;

@@ -274,7 +274,7 @@ async fn begun(call: &mut Call) -> Result<(RunReader, Manner, Vec<String>), ApiE
     let id = head(call).await?.id;
     let manner = Manner::read(&call.parts.headers)?;
     let by = (&call.caller, &manner);
-    let (mut wanted, ignored) = wanted(&request, From::Named(id), by, &call.server)?;
+    let (mut wanted, ignored) = wanted(&request, From::Named(id), by, &call.server).await?;
     wanted.attended = false;
     let model = named_model(&call.server, "");
     let asked = Asked { endpoint: "sessions.chat", body: value, model, own: false };

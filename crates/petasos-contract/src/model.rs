@@ -200,6 +200,9 @@ pub struct Prompt {
     pub effort: Option<Effort>,
     /// The shape the answer must have.
     pub answer: Option<AnswerSchema>,
+    /// What else a client asked for, by the names of chat completions (`top_p`, `stop`, `seed`,
+    /// `response_format`): each wire writes what it has a word for.
+    pub extra: serde_json::Map<String, Value>,
     /// How long the prefix should stay cached.
     pub cache: CacheTtl,
     /// Where deltas are told while they arrive.

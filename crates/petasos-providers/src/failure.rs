@@ -151,6 +151,10 @@ impl Failure {
         let (provider, model) = (target.who(), &target.model);
         let next = match &self.advice {
             Some(own) => format!(": {own}"),
+            // More patience does not help where nobody listens.
+            None if self.heading == Some(UNREACHED) => {
+                "; check its address, and that it is running".to_owned()
+            }
             None => advice(self.reason, provider, model),
         };
         let what = self.what();
@@ -163,6 +167,9 @@ impl Failure {
         format!("`{provider}`{place} {what} for `{model}`{words}{wait}{next}")
     }
 }
+
+/// What is said of an endpoint that takes no connection.
+pub(crate) const UNREACHED: &str = "cannot be reached";
 
 fn advice(reason: Reason, provider: &str, model: &str) -> String {
     match reason {

@@ -35,6 +35,8 @@ pub struct TransportDef {
     pub name: &'static str,
     /// Error codes and types that mean the same whatever the status says.
     pub codes: &'static [(&'static str, Reason)],
+    /// Which of [`Prompt::extra`] it has a word for.
+    pub takes: &'static [&'static str],
     /// Writes a request.
     pub encode: fn(&Prompt, &Target) -> Result<WireRequest, EncodeError>,
     /// Reads an answer in the given framing.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use petasos_api::{ApiHost, JobAsk, JobFault, Reached, Wish};
+use petasos_api::{ApiHost, JobAsk, JobFault, ModelRoute, Reached, Wish};
 use petasos_config::Inputs;
 use petasos_contract::approval::ApprovalRequest;
 use petasos_contract::context::Surface;
@@ -26,7 +26,7 @@ use crate::halt;
 use crate::host::Host;
 use crate::pictures::{self, Bad};
 use crate::report::Report;
-use crate::services::Program;
+use crate::services::{self, Program};
 
 /// The program behind the chats of a gateway.
 pub(crate) struct ChatProgram {
@@ -170,8 +170,20 @@ impl ApiHost for ChatProgram {
         choice.provider.clone_from(&wish.route.provider);
         choice.addition.clone_from(&wish.instructions);
         choice.notes = wish.memory.as_ref().map(notes_of);
-        choice.sampling = wish.sampling;
+        choice.sampling.clone_from(&wish.sampling);
         choice
+    }
+
+    fn takes<'a>(&'a self, route: &'a ModelRoute) -> BoxFuture<'a, Vec<&'static str>> {
+        let choice = ModelChoice {
+            model: route.model.clone(),
+            provider: route.provider.clone(),
+            ..ModelChoice::default()
+        };
+        Box::pin(async move {
+            let taken = services::taken_fields(self.host.settings(), &self.host, &choice).await;
+            taken.to_vec()
+        })
     }
 
     fn reached(&self, session: &SessionId, place: Reached) {

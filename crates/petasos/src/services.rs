@@ -11,7 +11,7 @@ use petasos_contract::approval::ApprovalRequest;
 use petasos_contract::context::Surface;
 use petasos_contract::message::Content;
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
-use petasos_providers::{Request, Vault};
+use petasos_providers::{Request, Resolved, Vault};
 use petasos_runtime::toolsets::choose;
 use petasos_session::{Choice, ModelChoice, Offer, OfferKind, Refreshed, Services, Topic};
 use petasos_sqlite::Format;
@@ -159,6 +159,27 @@ pub(crate) async fn resolved(host: &Host, choice: &ModelChoice) -> Result<String
     resolved_by(host.settings(), host, choice).await
 }
 
+/// The fields of a client that the wire of this choice has a word for; none where nobody answers.
+pub(crate) async fn taken_fields(
+    settings: &Arc<Settings>,
+    host: &Host,
+    choice: &ModelChoice,
+) -> &'static [&'static str] {
+    match runtime_of(settings, host, choice).await.outcome {
+        Ok(runtime) => petasos_providers::transport::of(runtime.wire).map_or(&[], |def| def.takes),
+        Err(_) => &[],
+    }
+}
+
+async fn runtime_of(settings: &Arc<Settings>, host: &Host, choice: &ModelChoice) -> Resolved {
+    let view = Vault::of(settings).view(settings);
+    let mut request = Request::default();
+    request.provider.clone_from(&choice.provider);
+    request.model.clone_from(&choice.model);
+    let (resolver, net) = (host.resolver(), host.net());
+    resolver.resolve(&request, settings, view, &net).await
+}
+
 /// The same by other settings than those that the program began with.
 pub(crate) async fn resolved_by(
     settings: &Arc<Settings>,
@@ -168,14 +189,7 @@ pub(crate) async fn resolved_by(
     if let Some(agent) = crate::foreign::resolved(choice, settings) {
         return agent;
     }
-    let view = Vault::of(settings).view(settings);
-    let mut request = Request::default();
-    request.provider.clone_from(&choice.provider);
-    request.model.clone_from(&choice.model);
-    let resolved = {
-        let (resolver, net) = (host.resolver(), host.net());
-        resolver.resolve(&request, settings, view, &net).await
-    };
+    let resolved = runtime_of(settings, host, choice).await;
     let runtime = resolved.outcome.map_err(|error| match error.hint {
         Some(hint) => format!("{}; {hint}", error.message),
         None => error.message,

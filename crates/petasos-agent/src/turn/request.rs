@@ -36,7 +36,7 @@ impl Agent {
         };
         let configured = turn.cx.settings.get("model.max_tokens").and_then(Value::as_u64);
         let configured = configured.and_then(|most| u32::try_from(most).ok());
-        let sampling = self.choice.sampling;
+        let sampling = self.choice.sampling.clone();
         let chosen = self.seat.inbox.switched().unwrap_or_else(|| Switch {
             model: self.choice.model.clone(),
             provider: self.choice.provider.clone(),
@@ -51,6 +51,7 @@ impl Agent {
             provider: chosen.provider,
             max_tokens: sampling.max_tokens.or_else(|| turn.patience.room(configured)),
             temperature: sampling.temperature,
+            extra: sampling.extra,
             effort: chosen.effort,
             deltas: DeltaSink::to(Arc::new(deltas)),
             ..Prompt::default()

@@ -196,7 +196,7 @@ async fn what_is_dropped_is_named_and_the_rest_reaches_the_model() {
         )
         .await;
     assert_eq!(told.status, 200, "{told:?}");
-    assert_eq!(told.header("x-petasos-ignored"), "seed");
+    assert_eq!(told.header("x-petasos-ignored"), "seed", "this wire has no word for it");
     assert!(told.header("x-hermes-session-id").starts_with("api-"));
     let asked = &world.model.asked()[0].prompt;
     assert!(asked.system.contains("Speak like a pirate.\n\nBe brief."), "{}", asked.system);

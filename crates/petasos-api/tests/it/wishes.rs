@@ -55,6 +55,44 @@ async fn a_session_that_is_open_answers_as_each_request_wishes() {
 }
 
 #[tokio::test]
+async fn what_the_wire_has_a_word_for_reaches_the_model_and_the_rest_is_named() {
+    let world = World::new(Scripted::default().otherwise(|_, _| Act::say("ok"))).await;
+    world.around.takes.lock().extend(["top_p", "stop", "response_format"]);
+    let shape = json!({ "name": "hat", "schema": { "type": "object" }, "strict": true });
+    let told = world
+        .ask(chat(&json!({
+            "top_p": 0.5, "stop": ["END"], "seed": 7, "user": "una",
+            "response_format": { "type": "json_schema", "json_schema": shape },
+        })))
+        .await;
+    let mut ignored: Vec<_> = told.header("x-petasos-ignored").split(", ").collect();
+    ignored.sort_unstable();
+    assert_eq!((told.status, ignored), (200, vec!["seed", "user"]), "{told:?}");
+    let mut flat = shape.clone();
+    flat["type"] = json!("json_schema");
+    let body = json!({ "input": "x", "top_p": 1, "text": { "format": flat } });
+    let told = world.post("/v1/responses", &body).await;
+    assert_eq!((told.status, told.header("x-petasos-ignored")), (200, ""), "{told:?}");
+    assert_eq!(told.json()["text"]["format"]["name"], "hat");
+    let asked = world.model.asked();
+    let extra = |at: usize, key: &str| asked[at].prompt.extra[key].clone();
+    assert_eq!((extra(0, "top_p"), extra(0, "stop")), (json!(0.5), json!(["END"])));
+    let nested = json!({ "type": "json_schema", "json_schema": shape });
+    assert_eq!(
+        (extra(0, "response_format"), extra(1, "response_format")),
+        (nested.clone(), nested)
+    );
+    for odd in [
+        json!({ "top_p": 2 }),
+        json!({ "stop": [1] }),
+        json!({ "seed": "x" }),
+        json!({ "response_format": { "type": "xml" } }),
+    ] {
+        assert_eq!(world.ask(chat(&odd)).await.error().0, 400, "{odd}");
+    }
+}
+
+#[tokio::test]
 async fn a_reply_that_its_limit_cut_is_given_as_it_is() {
     let cut = || {
         let message = Assistant { content: Some("once upon".to_owned()), ..Assistant::default() };

@@ -10,8 +10,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use petasos_agent::{LOOP_TOOLS, Scripted};
 use petasos_api::{
-    ApiHost, ApiOptions, ApiParts, ApiServer, Outgoing, Reached, WebhookOptions, WebhookParts,
-    WebhookServer, Wish,
+    ApiHost, ApiOptions, ApiParts, ApiServer, ModelRoute, Outgoing, Reached, WebhookOptions,
+    WebhookParts, WebhookServer, Wish,
 };
 use petasos_contract::approval::{
     ApprovalRequest, Finding, FindingKind, Intent, Policy, Scope, Verdict,
@@ -66,6 +66,8 @@ pub(crate) struct Around {
     places: Mutex<std::collections::HashMap<SessionId, (Arc<Address>, bool)>>,
     pub(crate) halted: Mutex<Option<String>>,
     pub(crate) wishes: Mutex<Vec<Wish>>,
+    /// The fields that the model's wire has a word for.
+    pub(crate) takes: Mutex<Vec<&'static str>>,
 }
 
 impl ApiHost for Around {
@@ -76,7 +78,7 @@ impl ApiHost for Around {
         wish.platform.clone_into(&mut choice.source);
         choice.model.clone_from(&wish.route.model);
         choice.addition.clone_from(&wish.instructions);
-        choice.sampling = wish.sampling;
+        choice.sampling.clone_from(&wish.sampling);
         choice
     }
 
@@ -90,6 +92,10 @@ impl ApiHost for Around {
 
     fn halted(&self) -> Option<String> {
         self.halted.lock().clone()
+    }
+
+    fn takes<'a>(&'a self, _: &'a ModelRoute) -> BoxFuture<'a, Vec<&'static str>> {
+        Box::pin(async { self.takes.lock().clone() })
     }
 
     fn toolsets(&self) -> Value {
@@ -182,6 +188,7 @@ impl World {
             places: Mutex::default(),
             halted: Mutex::default(),
             wishes: Mutex::default(),
+            takes: Mutex::default(),
         });
         let model = Arc::new(model);
         let sessions = sessions(&store, &model, &around);

@@ -275,7 +275,7 @@ impl Attempt<'_> {
             _ => Reason::InvalidResponse,
         };
         let heading = match error {
-            NetError::Connect { .. } => Some("cannot be reached"),
+            NetError::Connect { .. } => Some(failure::UNREACHED),
             NetError::ConnectTimeout { .. } => Some("did not accept a connection in time"),
             NetError::FirstByteTimeout { .. } => Some("did not answer in time"),
             NetError::IdleTimeout { .. } => Some("fell silent in its answer"),

@@ -6,6 +6,7 @@
 //! is not touched.
 
 use petasos_contract::message::{Assistant, Content, Message, Part, ToolMessage};
+use petasos_contract::model::Prompt;
 use serde_json::{Map, Value};
 
 use super::assemble::stand_in_id;
@@ -176,6 +177,14 @@ fn object(text: &str) -> Option<Map<String, Value>> {
     match canonical(&value) {
         Value::Object(object) => Some(object),
         _ => None,
+    }
+}
+
+/// Where an answer ends, as a list: chat completions also take a single text.
+pub fn stops(prompt: &Prompt) -> Option<Vec<Value>> {
+    match prompt.extra.get("stop")? {
+        Value::Array(stops) => Some(stops.clone()),
+        one => Some(vec![one.clone()]),
     }
 }
 

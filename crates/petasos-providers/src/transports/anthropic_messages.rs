@@ -42,6 +42,7 @@ pub(super) static TRANSPORT: TransportDef = TransportDef {
         ("InternalServerException", Reason::ServerError),
         ("ResourceNotFoundException", Reason::ModelNotFound),
     ],
+    takes: &["top_p", "stop"],
     encode: request::encode,
     decoder: |target, framing| Framed::boxed(fold::Messages::new(target), framing),
     program: None,

@@ -33,6 +33,7 @@ pub(super) static TRANSPORT: TransportDef = TransportDef {
         ("invalid_function_parameters", Reason::ToolSchema),
         ("server_error", Reason::ServerError),
     ],
+    takes: &["top_p", "stop", "seed", "response_format"],
     encode: request::encode,
     decoder: |target, framing| Framed::boxed(fold::Chat::new(target), framing),
     program: None,

@@ -37,6 +37,7 @@ pub(super) static TRANSPORT: TransportDef = TransportDef {
         ("responseStreamDisconnected", Reason::Timeout),
         ("-32600", Reason::Format),
     ],
+    takes: &[],
     encode,
     decoder: |target, framing| Framed::boxed(fold::Turn::new(target), framing),
     program: Some(&PROGRAM),

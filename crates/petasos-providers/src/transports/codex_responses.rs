@@ -30,6 +30,7 @@ pub(super) static TRANSPORT: TransportDef = TransportDef {
         ("slow_down", Reason::Overloaded),
         ("server_error", Reason::ServerError),
     ],
+    takes: &["top_p", "response_format"],
     encode: request::encode,
     decoder: |target, framing| Framed::boxed(fold::Responses::new(target), framing),
     program: None,

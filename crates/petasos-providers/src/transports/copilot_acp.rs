@@ -27,6 +27,7 @@ pub(super) static TRANSPORT: TransportDef = TransportDef {
         (NO_MODEL, Reason::ModelNotFound),
         (OTHER_PROTOCOL, Reason::InvalidResponse),
     ],
+    takes: &[],
     encode,
     decoder: |target, framing| Framed::boxed(fold::Turn::new(target), framing),
     program: Some(&PROGRAM),

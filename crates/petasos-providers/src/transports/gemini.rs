@@ -25,6 +25,7 @@ pub(super) static TRANSPORT: TransportDef = TransportDef {
         ("DEADLINE_EXCEEDED", Reason::Timeout),
         ("INTERNAL", Reason::ServerError),
     ],
+    takes: &["top_p", "stop", "seed"],
     encode: request::encode,
     decoder: |target, framing| Framed::boxed(fold::Generated::new(target), framing),
     program: None,

@@ -115,6 +115,40 @@ fn one_conversation_is_written_in_every_dialect() {
 }
 
 #[test]
+fn each_dialect_writes_what_it_has_a_word_for_and_nothing_else() {
+    let shape = json!({ "name": "hat", "schema": { "type": "object" }, "strict": true });
+    let given = json!({
+        "top_p": 0.5, "stop": "END", "seed": 7,
+        "response_format": { "type": "json_schema", "json_schema": shape },
+    });
+    let extra = given.as_object().cloned().unwrap();
+    let prompt = Prompt { extra, ..conversation() };
+    for transport in TRANSPORTS.iter().filter(|transport| transport.program.is_none()) {
+        // Models that think refuse to be told how freely to choose.
+        let mut target = target(transport.wire);
+        if transport.wire == Wire::CodexResponses {
+            "gpt-4.1".clone_into(&mut target.model);
+        }
+        let body = sent(transport, &prompt, &target)["body"].to_string();
+        let words = [
+            ("top_p", ["\"top_p\":0.5", "\"topP\":0.5"]),
+            ("stop", ["\"stop\":\"END\"", "[\"END\"]"]),
+            ("seed", ["\"seed\":7", "\"seed\":7"]),
+            ("response_format", ["\"name\":\"hat\"", "\"name\":\"hat\""]),
+        ];
+        for (field, forms) in words {
+            let written = forms.iter().any(|form| body.contains(form));
+            assert_eq!(
+                written,
+                transport.takes.contains(&field),
+                "{} {field}: {body}",
+                transport.name
+            );
+        }
+    }
+}
+
+#[test]
 fn equal_prompts_give_equal_bytes() {
     for transport in TRANSPORTS {
         let bytes = || (transport.encode)(&conversation(), &target(transport.wire)).unwrap().body;

@@ -74,6 +74,7 @@ pub(super) fn encode(prompt: &Prompt, target: &Target) -> Result<WireRequest, En
     {
         body.put("temperature", json!(warm));
     }
+    sampled(&mut body, prompt, target);
     let mut output = thinking::put(&mut body, prompt, target);
     if let Some(answer) = &prompt.answer {
         let format = json!({"type": "json_schema", "schema": answer.schema});
@@ -265,4 +266,13 @@ pub(super) fn object(value: Value) -> Map<String, Value> {
         Value::Object(object) => object,
         _ => Map::new(),
     }
+}
+
+/// What a client asked for besides. Claude takes a temperature or `top_p`, not both, and newer ones
+/// take neither.
+fn sampled(body: &mut Body, prompt: &Prompt, target: &Target) {
+    let older = limits::claude_version(&target.family()).is_none_or(|version| version < (4, 7));
+    let top = prompt.extra.get("top_p").filter(|_| older && prompt.temperature.is_none());
+    body.put_some("top_p", top.cloned());
+    body.put_some("stop_sequences", history::stops(prompt).map(Value::Array));
 }

@@ -35,6 +35,12 @@ pub(super) fn encode(prompt: &Prompt, target: &Target) -> Result<WireRequest, En
     if let Some(warm) = prompt.temperature {
         config["temperature"] = json!(warm);
     }
+    if let Some(top) = prompt.extra.get("top_p") {
+        config["topP"] = top.clone();
+    }
+    if let Some(stops) = history::stops(prompt) {
+        config["stopSequences"] = Value::Array(stops);
+    }
     if config.as_object().is_some_and(|config| !config.is_empty()) {
         body.put("inferenceConfig", config);
     }

@@ -4,7 +4,7 @@ use petasos_contract::message::{Content, Part};
 use petasos_contract::model::{CacheTtl, Prompt, ToolChoice};
 use serde_json::{Map, Value, json};
 
-use super::reasoning;
+use super::{TRANSPORT, reasoning};
 use crate::lower::{self, Schemas};
 use crate::transport::history::{self, Given, Said, Turn};
 use crate::transport::images::Images;
@@ -40,6 +40,10 @@ pub(super) fn encode(prompt: &Prompt, target: &Target) -> Result<WireRequest, En
     }
     let warm = prompt.temperature.filter(|_| !reasoning::refuses_temperature(target));
     body.put_some("temperature", warm.map(|warm| json!(warm)));
+    for field in TRANSPORT.takes {
+        let refused = *field == "top_p" && reasoning::refuses_temperature(target);
+        body.put_some(field, prompt.extra.get(*field).filter(|_| !refused).cloned());
+    }
     if let Some(answer) = &prompt.answer {
         let schema = json!({"name": answer.name, "schema": answer.schema, "strict": true});
         body.put("response_format", json!({"type": "json_schema", "json_schema": schema}));

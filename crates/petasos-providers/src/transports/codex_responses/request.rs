@@ -43,6 +43,10 @@ pub(super) fn encode(prompt: &Prompt, target: &Target) -> Result<WireRequest, En
         body.put_some("max_output_tokens", tokens.map(|tokens| json!(tokens)));
         let warm = prompt.temperature.filter(|_| !thinks(target));
         body.put_some("temperature", warm.map(|warm| json!(warm)));
+        let top = prompt.extra.get("top_p").filter(|_| !thinks(target));
+        body.put_some("top_p", top.cloned());
+        let format = prompt.extra.get("response_format").map(format);
+        body.put_some("text", format.map(|format| json!({"format": format})));
     }
     if let Some(answer) = &prompt.answer {
         let format = json!({"type": "json_schema", "name": answer.name, "schema": answer.schema,
@@ -255,4 +259,14 @@ fn replayed(said: &Said, target: &Target) -> Option<Vec<Value>> {
         }
     }
     if calls.next().is_some() { None } else { Some(items) }
+}
+
+/// The shape of an answer as this interface writes it: what chat completions nest lies flat here.
+fn format(given: &Value) -> Value {
+    let mut flat = given.clone();
+    let nested = flat.as_object_mut().and_then(|flat| flat.shift_remove("json_schema"));
+    if let (Some(flat), Some(Value::Object(nested))) = (flat.as_object_mut(), nested) {
+        flat.extend(nested);
+    }
+    flat
 }

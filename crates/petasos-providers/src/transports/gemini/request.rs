@@ -82,6 +82,14 @@ fn generation(prompt: &Prompt, target: &Target) -> Value {
     if let Some(warm) = prompt.temperature {
         config["temperature"] = json!(warm);
     }
+    for (ours, theirs) in [("top_p", "topP"), ("seed", "seed")] {
+        if let Some(value) = prompt.extra.get(ours) {
+            config[theirs] = value.clone();
+        }
+    }
+    if let Some(stops) = history::stops(prompt) {
+        config["stopSequences"] = Value::Array(stops);
+    }
     if let Some(answer) = &prompt.answer {
         config["responseMimeType"] = json!("application/json");
         config["responseJsonSchema"] = answer.schema.clone();
