@@ -19,7 +19,7 @@ use petasos_runtime::hooks::HookBus;
 
 pub use consent::{Allowlist, Approval, Consent, ConsentError};
 pub use listed::{HookSpec, Listing, listing};
-pub use run::{Ran, Said};
+pub use run::{Ran, Said, words};
 
 /// The shell hooks of a configuration.
 #[derive(Debug)]

@@ -306,9 +306,33 @@ fn explain_usage(error: &clap::Error, words: &[OsString]) -> ExitCode {
         Out::new(Reader::Person, false).report(&report.hint(hint));
         return ExitCode::from(USAGE);
     }
+    if error.kind() == ErrorKind::UnknownArgument
+        && error.get(ContextKind::SuggestedArg).is_none()
+        && let Some(report) = unquoted(words)
+    {
+        Out::new(Reader::Person, false).report(&report);
+        return ExitCode::from(USAGE);
+    }
     // Printing help to a closed pipe is no error of ours.
     error.print().unwrap_or_default();
     ExitCode::from(if error.use_stderr() { USAGE } else { 0 })
+}
+
+/// Flags of ours behind a shell command.
+const OURS: &[&str] = &["--json", "--exact", "--path", "--key", "--tool", "--project", "--hours"];
+
+/// What to say of a shell command that was given to us word by word.
+fn unquoted(words: &[OsString]) -> Option<Report> {
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    let at = words.iter().position(|word| word == "approval")? + 1;
+    let action = words.get(at).filter(|it| ["check", "explain", "grant"].contains(&&***it))?;
+    let behind = words.get(at + 1..)?.iter().map(AsRef::as_ref);
+    let behind = behind.skip_while(|word: &&str| word.starts_with('-'));
+    let command: Vec<&str> = behind.take_while(|word| !OURS.contains(word)).collect();
+    // One that has its quotes is not what is wrong.
+    let first = command.first().filter(|first| !first.contains(char::is_whitespace))?;
+    let report = Report::usage(format!("the command that begins with `{first}` needs quotes"));
+    Some(report.hint(format!("petasos approval {action} '{}'", command.join(" "))))
 }
 
 /// A word that is no command may be misspelt, or the beginning of a prompt without quotes.

@@ -1,12 +1,19 @@
 //! The only printer: plain lines for people, JSON for scripts, colour where it is welcome.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::ask::Look;
 use serde::Serialize;
 use serde_json::Value;
+use tokio::sync::Notify;
 
 use crate::report::Report;
+
+/// Whether the reader of standard output went away (`| head`).
+static UNREAD: AtomicBool = AtomicBool::new(false);
+/// Wakes whoever has to know it.
+static LEFT: Notify = Notify::const_new();
 
 /// Where and how to print.
 #[derive(Debug, Clone, Copy)]
@@ -58,19 +65,18 @@ impl Out {
 
     /// One line.
     pub(crate) fn line(self, text: impl AsRef<str>) {
-        write(&mut io::stdout().lock(), text.as_ref());
+        print(&format!("{}\n", text.as_ref()));
     }
 
     /// A piece of output as it comes, without an end of line.
     pub(crate) fn piece(self, text: &str) {
-        let mut stdout = io::stdout().lock();
-        written(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()));
+        print(text);
     }
 
     /// Several lines at once.
     pub(crate) fn text(self, text: &str) {
         if !text.is_empty() {
-            write(&mut io::stdout().lock(), text.trim_end_matches('\n'));
+            self.line(text.trim_end_matches('\n'));
         }
     }
 
@@ -93,13 +99,27 @@ impl Out {
             let value: Value = report.to_json();
             self.line(value.to_string());
         } else {
-            write(&mut io::stderr().lock(), &report.to_string());
+            self.remark(report.to_string());
+        }
+    }
+
+    /// Whether nobody reads what is printed any more: whatever would go on for ever ends then.
+    pub(crate) fn is_unread(self) -> bool {
+        UNREAD.load(Ordering::Acquire)
+    }
+
+    /// Waits until nobody reads what is printed.
+    pub(crate) async fn unread(self) {
+        while !self.is_unread() {
+            LEFT.notified().await;
         }
     }
 
     /// A remark beside the output, on standard error.
     pub(crate) fn remark(self, text: impl AsRef<str>) {
-        write(&mut io::stderr().lock(), text.as_ref());
+        let text = format!("{}\n", text.as_ref());
+        // Nobody has to read remarks.
+        _ = is_written(&mut io::stderr().lock(), &text);
     }
 
     /// The text in a style, when colour is welcome.
@@ -118,16 +138,21 @@ impl Out {
     }
 }
 
-fn write(to: &mut impl Write, text: &str) {
-    written(writeln!(to, "{text}").and_then(|()| to.flush()));
+/// A reader that went away is no error of ours. The rest is not printed, but the command goes on to
+/// its end: its exit code is read by others.
+fn print(text: &str) {
+    if !UNREAD.load(Ordering::Acquire) && !is_written(&mut io::stdout().lock(), text) {
+        UNREAD.store(true, Ordering::Release);
+        LEFT.notify_one();
+    }
 }
 
-/// A reader that went away (`| head`) is no error of ours, and the rest would not be read either.
-/// Output that does not arrive for any other reason is never taken for a success.
-fn written(result: io::Result<()>) {
-    let Err(error) = result else { return };
+/// Whether there was a reader. Output that does not arrive for any other reason is never taken for
+/// a success.
+fn is_written(to: &mut impl Write, text: &str) -> bool {
+    let Err(error) = to.write_all(text.as_bytes()).and_then(|()| to.flush()) else { return true };
     if error.kind() == io::ErrorKind::BrokenPipe {
-        std::process::exit(0);
+        return false;
     }
     // Where even this cannot be written, the exit code is all that is left.
     writeln!(io::stderr(), "error: the output cannot be written: {error}").unwrap_or_default();

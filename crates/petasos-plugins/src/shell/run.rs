@@ -170,7 +170,7 @@ fn understood(event: HookKind, said: &Said) -> Result<Directive, HookError> {
 }
 
 /// Splits a command into words as a shell would, without running one; `~` is the user's home.
-pub(super) fn words(command: &str, home: &Path) -> Result<Vec<String>, String> {
+pub fn words(command: &str, home: &Path) -> Result<Vec<String>, String> {
     let mut words: Vec<String> = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;

@@ -85,3 +85,12 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         Action::Suggest => records::suggestions(session),
     }
 }
+
+/// The command, unless it says nothing: that is a mistake of a script, and nothing to allow.
+fn spoken<'a>(command: &'a str, action: &str) -> Result<&'a str, Report> {
+    if command.trim().is_empty() {
+        let hint = format!("petasos approval {action} 'COMMAND'");
+        return Err(Report::usage("there is no command").hint(hint));
+    }
+    Ok(command)
+}

@@ -208,7 +208,10 @@ fn tell_place(out: Out, id: &str, place: &Place) {
         (_, Some(why)) => format!("in auth.json, which only you can read; no keyring: {why}"),
     };
     out.line(format!("{} {id} is stored {place}", out.paint(Style::Good, "✓")));
-    out.line(format!("`petasos provider test {id}` tries it"));
+    // A service beside the models has no call to try.
+    if services::find(id).is_none() {
+        out.line(format!("`petasos provider test --provider {id}` tries it"));
+    }
 }
 
 /// A provider that takes keys, and the name under which its accounts sign in.

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, Subcommand};
 use petasos_config::explain::{self, Checkup, Explanation};
-use petasos_config::{edit, home};
+use petasos_config::{ConfigError, edit, home, keys};
 use petasos_contract::Settings;
 use petasos_terminal::TerminalSettings;
 use serde::Serialize;
@@ -19,6 +19,8 @@ pub(super) static COMMAND: Command = Command {
     about: "Show and change the configuration",
     examples: &[
         ("petasos config set terminal.timeout 90", "change one value"),
+        ("petasos config unset terminal.timeout", "back to what holds without it"),
+        ("petasos config explain", "list every key"),
         ("petasos config explain terminal.timeout", "where a value comes from"),
         ("petasos config check", "find mistakes"),
     ],
@@ -43,10 +45,15 @@ enum Action {
         /// The value, as it would stand in the file
         value: String,
     },
-    /// Show where a value comes from, and what it overrides
+    /// Remove one key from config.yaml; comments and layout stay
+    Unset {
+        /// A dotted key such as `terminal.timeout`, or a section
+        key: String,
+    },
+    /// Show where a value comes from, and what it overrides; without a key, list them all
     Explain {
         /// A dotted key, or the name of a variable
-        key: String,
+        key: Option<String>,
     },
     /// List everything that is wrong with the configuration
     Check,
@@ -58,21 +65,9 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         Action::Path => path(session),
         Action::Get { key } => get(session, &key),
         Action::Set { key, value } => set(session, &key, &value),
-        Action::Explain { key } => {
-            let settings = session.host.get()?.settings();
-            let explanation = explain::explain(settings, &key);
-            let unattended = unattended(settings, &key)?;
-            if out.is_json() {
-                out.value(&Explained { explanation: &explanation, unattended });
-            } else {
-                print_explanation(out, &explanation);
-                if let Some(level) = unattended {
-                    out.line(format!("  → \"{level}\"  where nobody can be asked"));
-                }
-            }
-            let known = explanation.known;
-            Ok(if known { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-        }
+        Action::Unset { key } => unset(session, &key),
+        Action::Explain { key: None } => Ok(list(out)),
+        Action::Explain { key: Some(key) } => explained(session, &key),
         Action::Check => {
             let checkup = explain::check(session.host.inputs());
             if out.is_json() {
@@ -83,6 +78,52 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
             Ok(if checkup.usable { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
     }
+}
+
+/// Every key and what it does; the configuration need not be readable for it.
+fn list(out: Out) -> ExitCode {
+    // Names that the user chooses, as the reference writes them.
+    let named = |key: &keys::Key| key.path.replace('*', "<name>").replace("@task", "<task>");
+    if out.is_json() {
+        let rows = keys::all().map(
+            |key| json!({ "key": named(key), "doc": key.doc, "default": key.default_value() }),
+        );
+        out.value(&json!({ "keys": rows.collect::<Vec<_>>() }));
+    } else {
+        for key in keys::all() {
+            out.line(format!("{}  {}", out.paint(Style::Bold, &named(key)), key.doc));
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn explained(session: &mut Session, key: &str) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let settings = session.host.get()?.settings();
+    let mut explanation = explain::explain(settings, key);
+    if !explanation.known && explanation.nearest.is_none() {
+        explanation.nearest = ending_like(key).map(str::to_owned);
+    }
+    let unattended = unattended(settings, key)?;
+    if out.is_json() {
+        out.value(&Explained { explanation: &explanation, unattended });
+    } else {
+        print_explanation(out, &explanation);
+        if let Some(level) = unattended {
+            out.line(format!("  → \"{level}\"  where nobody can be asked"));
+        }
+    }
+    Ok(if explanation.known { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The key whose last name is like this one's: people remember `timeout` and not its section.
+fn ending_like(key: &str) -> Option<&'static str> {
+    let last = |path: &'_ str| path.rsplit('.').next().unwrap_or_default().to_owned();
+    let wanted = last(key);
+    let plain = keys::all().filter(|row| !row.is_pattern());
+    let near = plain.map(|row| (strsim::osa_distance(&wanted, &last(row.path)), row.path));
+    let near = near.filter(|(distance, _)| distance * 4 <= wanted.len());
+    near.min_by_key(|(distance, _)| *distance).map(|(_, path)| path)
 }
 
 /// An explanation, and what holds in a run without a person where that is something else.
@@ -146,13 +187,50 @@ fn get(session: &mut Session, key: &str) -> Result<ExitCode, Report> {
 fn set(session: &Session, key: &str, value: &str) -> Result<ExitCode, Report> {
     let out = session.out;
     let file = home::places(session.host.inputs())?.config;
-    let changed = edit::set_text(&file, key, value)?;
+    let changed = edit::set_text(&file, key, value).map_err(unsaved)?;
     if out.is_json() {
         out.value(&json!({ "key": key, "file": file, "changed": changed }));
     } else if changed {
         out.line(format!("{key} is set in {}", file.display()));
     } else {
         out.line(format!("{key} had this value already in {}", file.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A change that was refused leaves a file behind in which nothing of it can be found.
+fn unsaved(error: ConfigError) -> Report {
+    match error {
+        ConfigError::Key { .. } => Report::new(error.to_string()).code("config"),
+        error => error.into(),
+    }
+}
+
+fn unset(session: &mut Session, key: &str) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let file = home::places(session.host.inputs())?.config;
+    let changed = edit::unset(&file, key).map_err(unsaved)?;
+    let place = file.display();
+    // A file with other mistakes is mended key by key; until then nothing holds.
+    let host = session.host.get();
+    let refused = host.as_ref().err().map(ToString::to_string);
+    let holds = host.ok().and_then(|host| explain::get(host.settings(), key));
+    if out.is_json() {
+        out.value(&json!({ "key": key, "file": file, "changed": changed, "holds": holds }));
+        return Ok(ExitCode::SUCCESS);
+    }
+    out.line(if changed {
+        format!("{key} is removed from {place}")
+    } else {
+        format!("{key} was not set in {place}")
+    });
+    match (holds, refused) {
+        (Some(answer), _) => {
+            let source = answer.source.map(|source| format!("  from {source}"));
+            out.line(format!("now holds: {}{}", answer.value, source.unwrap_or_default()));
+        }
+        (None, Some(refused)) => out.remark(refused),
+        (None, None) => out.line("now it has no value"),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -187,8 +265,14 @@ fn print_explanation(out: Out, explanation: &Explanation) {
     for variable in &explanation.variables {
         out.line(out.paint(Style::Faint, &format!("  variable {variable}")));
     }
-    if let Some(nearest) = &explanation.nearest {
-        out.line(format!("  nothing reads this key; did you mean `{nearest}`?"));
+    match &explanation.nearest {
+        Some(nearest) => {
+            out.line(format!("  nothing reads this key; did you mean `{nearest}`?"));
+        }
+        None if !explanation.known => {
+            out.line("  nothing reads this key; `petasos config explain` lists the known ones");
+        }
+        None => {}
     }
 }
 

@@ -111,7 +111,9 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
             out.line(format!("{} terminal.sandbox is {level}", out.paint(Style::Good, "✓")));
         }
     }
-    Ok(if chosen.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    // Whoever went on without a model would have been told that there is one.
+    let done = chosen.is_some() && (file.is_some() || setup.dry_run);
+    Ok(if done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Offers setup to somebody whose first start has nothing that could answer. Whether it has now.

@@ -62,8 +62,11 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         name: "terminal".into(),
         arguments: RawArguments::Object(term.arguments()),
     };
-    let result = host.wait(interruptible(dispatcher.dispatch(call, &cx), &cx))?;
+    let result = host.wait(interruptible(dispatcher.dispatch(call, &cx), &cx, out))?;
     let streamed = progress.finish();
+    if streamed && out.is_unread() && cx.cancel.is_cancelled() {
+        return Ok(ExitCode::from(UNREAD));
+    }
     Ok(show(out, &result, streamed))
 }
 
@@ -88,13 +91,22 @@ impl Term {
     }
 }
 
-/// Ctrl-C cancels the call, which ends its whole tree; a second one quits.
-async fn interruptible(call: impl Future<Output = ToolResult>, cx: &CallContext) -> ToolResult {
+/// What a shell says of a command that wrote to a reader that was gone.
+const UNREAD: u8 = 141;
+
+/// Ctrl-C cancels the call, which ends its whole tree; a second one quits. So does a reader that
+/// went away while output came.
+async fn interruptible(
+    call: impl Future<Output = ToolResult>,
+    cx: &CallContext,
+    out: Out,
+) -> ToolResult {
     tokio::pin!(call);
     let mut pressed = false;
     loop {
         tokio::select! {
             result = &mut call => return result,
+            () = out.unread(), if !cx.cancel.is_cancelled() => cx.cancel.cancel(),
             signal = tokio::signal::ctrl_c() => {
                 if pressed || signal.is_err() {
                     std::process::exit(130);

@@ -111,6 +111,29 @@ fn a_narrow_grant_covers_its_own_words_and_nothing_else() {
     assert_eq!(check("rm -rf build"), "ask");
 }
 
+#[test]
+fn a_grant_in_quotes_is_the_same_as_its_words_and_says_when_it_ends() {
+    let home = Home::temp();
+    let check = || {
+        let checked = petasos(&home).run(&["approval", "check", "git push --force", "--json"]);
+        checked.json()["verdict"].clone()
+    };
+    assert_eq!(check(), "ask");
+    let made = petasos(&home).run(&["approval", "grant", "git push --force", "--hours", "8"]);
+    assert!(made.stdout.contains("`git push --force …`"), "{made:?}");
+    assert!(made.stdout.contains("expires in 8 h\n"), "{made:?}");
+    assert_eq!(check(), "allow");
+    let listed = petasos(&home).run(&["approval", "list"]).stdout;
+    assert!(listed.contains("expires in "), "{listed}");
+    let granted = ["approval", "grant", "git commit -m 'two words'", "--json"];
+    let quoted = petasos(&home).run(&granted).json();
+    assert_eq!(quoted["command"], json!(["git", "commit", "-m", "two words"]), "{quoted}");
+    for wider in ["A=1 make x", "ls > out", "echo $HOME x", "ls; ls", "say 'open"] {
+        let refused = petasos(&home).run(&["approval", "grant", wider]);
+        assert_eq!(refused.code, Some(2), "{wider}: {refused:?}");
+    }
+}
+
 // Acceptance 46: what was decided about a call is told again, with its reason, from the log.
 #[test]
 fn e46_a_decision_is_explained_by_its_call() {

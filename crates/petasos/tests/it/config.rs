@@ -29,6 +29,38 @@ fn setting_a_value_keeps_comments_and_can_be_read_back() {
 }
 
 #[test]
+fn a_value_that_is_taken_back_leaves_the_comments_and_says_what_holds() {
+    let home = Home::temp();
+    let text = "# mine\nterminal:\n  timeout: 60\n  backend: local # here\n";
+    let file = home.write(".petasos/config.yaml", text);
+    let unset = |key: &str| petasos(&home).run(&["config", "unset", key]);
+    let told = unset("terminal.timeout");
+    assert_eq!(told.code, Some(0), "{}", told.stderr);
+    assert!(told.stdout.contains("now holds: 180  from built-in default"), "{}", told.stdout);
+    let left = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(left, "# mine\nterminal:\n  backend: local # here\n");
+    assert!(unset("terminal.timeout").stdout.contains("terminal.timeout was not set in"));
+    // A key that refuses every start is mended like any other.
+    home.write(".petasos/config.yaml", "approvals:\n  mdoe: manual\n  mode: manual\n");
+    let mended = petasos(&home).run(&["config", "unset", "approvals.mdoe", "--json"]);
+    assert_eq!((mended.code, &mended.json()["changed"]), (Some(0), &json!(true)));
+    assert_eq!(petasos(&home).run(&["config", "check"]).code, Some(0));
+}
+
+#[test]
+fn without_a_key_every_known_one_is_listed() {
+    let home = Home::temp();
+    let listed = petasos(&home).run(&["config", "explain"]);
+    assert_eq!(listed.code, Some(0), "{}", listed.stderr);
+    let row = listed.stdout.lines().find(|row| row.starts_with("terminal.timeout  "));
+    assert!(row.is_some_and(|row| row.len() > 30), "{}", listed.stdout);
+    let listed = petasos(&home).run(&["config", "explain", "--json"]).json();
+    let rows = listed["keys"].as_array().unwrap();
+    assert!(rows.iter().any(|row| row["key"] == "terminal.timeout" && row["default"] == 180));
+    assert!(rows.iter().all(|row| row["doc"].is_string()), "{listed}");
+}
+
+#[test]
 fn an_explanation_shows_every_candidate_and_why_it_lost() {
     let home = Home::temp();
     home.write(".petasos/config.yaml", "terminal:\n  timeout: 60\n");
@@ -81,6 +113,8 @@ fn a_value_that_does_not_fit_is_refused_and_nothing_is_written() {
     let finished = petasos(&home).run(&["config", "set", "terminal.timeout", "soon"]);
     assert_eq!(finished.code, Some(1));
     assert!(finished.stderr.contains("terminal.timeout"), "{}", finished.stderr);
+    // Nothing was saved in which a check could find it.
+    assert!(!finished.stderr.contains("config check"), "{}", finished.stderr);
     let unknown = petasos(&home).run(&["config", "set", "terminal.timeuot", "3"]);
     assert_eq!(unknown.code, Some(1));
     assert!(unknown.stderr.contains("terminal.timeout"), "{}", unknown.stderr);

@@ -52,6 +52,8 @@ fn a_kept_key_is_used_until_it_is_forgotten() {
     ]);
     assert_eq!(kept.code, Some(0), "{}", kept.stderr);
     assert!(kept.stdout.contains("no keyring: there is no desktop session"), "{}", kept.stdout);
+    let next = "`petasos provider test --provider deepseek` tries it";
+    assert!(kept.stdout.contains(next), "{}", kept.stdout);
     let resolve =
         || petasos(&home).run(&["provider", "resolve", "--provider", "deepseek", "--json"]);
     assert_eq!(resolve().json()["api_key"], "••••cdef");

@@ -36,7 +36,9 @@ fn the_sandbox_is_chosen_in_setup() {
 fn a_script_that_does_not_say_yes_changes_nothing() {
     let model = Loopback::saying(vec![]);
     let home = Home::temp();
-    let told = petasos(&home).run(&["setup", "--base-url", &model.url, "--json"]).json();
+    let told = petasos(&home).run(&["setup", "--base-url", &model.url, "--json"]);
+    assert_eq!(told.code, Some(1), "nothing was saved");
+    let told = told.json();
     assert_eq!(told["chosen"]["provider"], "custom", "{told}");
     assert_eq!(told["saved"], serde_json::Value::Null);
     assert!(!home.agent().join("config.yaml").exists());

@@ -62,6 +62,14 @@ fn what_cannot_be_done_is_said_with_the_next_step() {
     for (words, code, said) in [
         (&["run"][..], 2, "petasos run \""),
         (&["approval", "check"], 2, "petasos approval check 'COMMAND'"),
+        (&["approval", "check", ""], 2, "there is no command"),
+        (&["approval", "explain", " "], 2, "petasos approval explain 'COMMAND'"),
+        (&["approval", "check", "rm", "-rf", "build"], 2, "petasos approval check 'rm -rf build'"),
+        (&["approval", "grant", "rm", "-r", "--project", "."], 2, "approval grant 'rm -r'\n"),
+        (&["approval", "grant", "ls", "--hours", "0"], 2, "--hours"),
+        (&["approval", "grant", "git push && ls"], 2, "not one plain command"),
+        (&["config", "explain", "timeout"], 1, "did you mean `"),
+        (&["config", "explain", "nosuch"], 1, "`petasos config explain` lists"),
         (&["approval", "revoke", "x"], 1, "petasos approval list"),
         (&["hooks", "revoke", "x"], 1, "petasos hooks list"),
         (&["mcp", "test"], 0, "petasos mcp add"),
@@ -78,6 +86,36 @@ fn what_cannot_be_done_is_said_with_the_next_step() {
         assert_eq!(finished.code, Some(code), "{words:?}: {finished:?}");
         let shown = format!("{}{}", finished.stdout, finished.stderr);
         assert!(shown.contains(said), "{words:?}: {shown}");
+    }
+}
+
+/// Scripts read the exit code of a command whatever becomes of its output.
+#[test]
+fn a_reader_that_left_does_not_change_what_a_command_exits_with() {
+    let home = Home::temp();
+    let line = "2026-11-18T12:00:00Z INFO petasos: a line\n";
+    home.write(".petasos/logs/agent.log", line);
+    for (words, code) in [
+        ("approval check 'rm -rf /'", "20"),
+        ("approval check 'rm -rf build' --json", "10"),
+        ("approval check ls", "0"),
+        ("kanban show nosuch --json", "1"),
+        ("config check --set nosuch=1", "1"),
+        ("run --json hi", "1"),
+        ("--set nothing tools list --json", "2"),
+        ("tools list --all", "0"),
+        // What would go on for ever ends with its reader.
+        ("logs --follow", "0"),
+    ] {
+        let program = env!("CARGO_BIN_EXE_petasos");
+        // The pipe is closed for certain when nothing can be written to it.
+        let script = format!(
+            "trap '' PIPE; {{ while echo x; do :; done 2>/dev/null; {program} {words}; \
+             echo $? >&2; }} | true"
+        );
+        let finished = petasos_testkit::Program::new("/bin/sh", &home).run(&["-c", &script]);
+        let said = finished.stderr.lines().last();
+        assert_eq!(said, Some(code), "{words}: {}", finished.stderr);
     }
 }
 

@@ -36,7 +36,8 @@ impl Check {
             return stream(&checker, session);
         }
         let command = self.command.clone().map_or_else(from_stdin, Ok)?;
-        let answer = checker.check(&command);
+        let command = super::spoken(&command, "check")?.trim_end_matches('\n');
+        let answer = checker.check(command);
         if out.is_json() {
             out.value(&verdict(&Value::Null, &answer));
         } else if answer.rules.is_empty() {
@@ -62,16 +63,16 @@ fn from_stdin() -> Result<String, Report> {
     let mut text = String::new();
     let read = std::io::stdin().lock().read_to_string(&mut text);
     read.map_err(|error| Report::usage(format!("standard input: {error}")))?;
-    if text.trim().is_empty() {
-        return Err(Report::usage("there is no command").hint("petasos approval check 'COMMAND'"));
-    }
-    Ok(text.trim_end_matches('\n').to_owned())
+    Ok(text)
 }
 
 /// A line that cannot be read gets an error line of its own; the others are still judged.
 fn stream(checker: &Checker, session: &Session) -> Result<ExitCode, Report> {
     let mut code = ExitCode::SUCCESS;
     for (number, line) in std::io::stdin().lock().lines().enumerate() {
+        if session.out.is_unread() {
+            break;
+        }
         let line = line.map_err(|error| Report::usage(format!("standard input: {error}")))?;
         if line.trim().is_empty() {
             continue;

@@ -33,7 +33,7 @@ impl Explain {
         if let Some(call) = &self.call {
             return decided(session, call, self.session.as_deref());
         }
-        let command = self.command.as_deref().unwrap_or_default();
+        let command = super::spoken(self.command.as_deref().unwrap_or_default(), "explain")?;
         let host = session.host.get()?;
         let checker = host.checker()?;
         let scanned = host.wait(checker.scan(command))?;

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use petasos_approval::grants::{self, Listed};
+use petasos_approval::grants::{self, Grant, Listed};
 use petasos_approval::policy::explain;
 use petasos_approval::{log, suggest};
 use petasos_session::offers::ago;
@@ -64,10 +64,26 @@ pub(super) fn list(session: &mut Session) -> Result<ExitCode, Report> {
                     out.line(out.paint(Style::Faint, &hint));
                 }
             }
-            Listed::Grant(grant) => out.line(grant.to_string()),
+            Listed::Grant(grant) => out.line(shown(grant)),
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A grant in one line, with how long it still holds.
+pub(super) fn shown(grant: &Grant) -> String {
+    let Some(end) = grant.what.expires else { return grant.to_string() };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    if grant.is_expired(now) {
+        return format!("{grant}, expired");
+    }
+    let minutes = end.saturating_sub(now).div_ceil(60);
+    let left = match (minutes / 60, minutes % 60) {
+        (0, minutes) => format!("{minutes} min"),
+        (hours, 0) => format!("{hours} h"),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
+    };
+    format!("{grant}, expires in {left}")
 }
 
 /// Puts a grant for one project in the place of a wide one.

@@ -178,7 +178,7 @@ pub(super) fn logs(
             // Runs that have not ended are shown again when they have.
             let settled = rows.iter().filter(|row| row.new.state.is_settled());
             seen = settled.map(|row| row.id.clone()).max().unwrap_or(seen);
-            if !follow {
+            if !follow || out.is_unread() {
                 break;
             }
             tokio::time::sleep(LOOK).await;

@@ -45,7 +45,7 @@ pub(super) fn show(logs: &Logs, session: &Session) -> Result<ExitCode, Report> {
     }
     let mut place = std::fs::metadata(&path).map_or(0, |found| found.len());
     // Ends with the program: Ctrl-C, or a reader that goes away.
-    loop {
+    while !out.is_unread() {
         std::thread::sleep(LOOK);
         for line in read(&path, &mut place).map_err(failed)? {
             if logs.wants(&line) {
@@ -53,6 +53,7 @@ pub(super) fn show(logs: &Logs, session: &Session) -> Result<ExitCode, Report> {
             }
         }
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The whole lines behind a place, which moves on; a file that became shorter is read anew.
