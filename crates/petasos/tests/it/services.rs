@@ -67,6 +67,38 @@ fn a_lock_is_not_opened_where_nobody_can_agree() {
     assert_eq!(lamp["error_type"], "upstream", "a lamp is only out of reach: {lamp}");
 }
 
+fn house(asked: &Asked, _: usize) -> Reply {
+    let lamp = json!({ "entity_id": "light.hall", "state": "on", "attributes": {} });
+    if asked.authorization.ends_with("of-the-house") {
+        (200, lamp.to_string())
+    } else {
+        (401, "{}".to_owned())
+    }
+}
+
+/// E11: a house behind TLS is spoken to by its certificate, and one that nobody vouches for gets no
+/// token.
+#[test]
+fn a_house_behind_tls_is_known_by_its_certificate() {
+    let home = Home::temp();
+    let vendors = Vendors::answering(&home, house);
+    let [(proxy, address), (authority, file)] = vendors.proxy();
+    let program = || {
+        petasos(&home)
+            .with(proxy, &address)
+            .with("HASS_URL", "https://house.example")
+            .with("HASS_TOKEN", "of-the-house")
+    };
+    let words = ["tools", "call", "ha_get_state", r#"{"entity_id":"light.hall"}"#];
+    let path = "/api/states/light.hall";
+    let told = program().run(&words).stdout;
+    assert!(told.contains("certificate") && !told.contains("of-the-house"), "{told}");
+    assert!(vendors.asked(path).is_empty(), "nothing was sent");
+    let told = program().with(authority, &file).run(&words).stdout;
+    assert!(told.contains("light.hall") && told.contains("on"), "{told}");
+    assert_eq!(vendors.asked(path).len(), 1);
+}
+
 #[test]
 fn signing_in_shows_what_is_asked_for_before_anything_is_asked() {
     let home = Home::temp();
