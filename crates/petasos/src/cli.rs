@@ -335,6 +335,15 @@ fn unquoted(words: &[OsString]) -> Option<Report> {
     Some(report.hint(format!("petasos approval {action} '{}'", command.join(" "))))
 }
 
+/// What people call some commands.
+const MEANT: &[(&str, &str)] = &[
+    ("settings", "config"),
+    ("login", "auth"),
+    ("history", "sessions"),
+    ("providers", "provider"),
+    ("approvals", "approval"),
+];
+
 /// A word that is no command may be misspelt, or the beginning of a prompt without quotes.
 fn advise(word: &str, words: &[OsString]) -> Report {
     let prompt: Vec<_> = words.iter().skip(1).map(|word| word.to_string_lossy()).collect();
@@ -352,6 +361,8 @@ fn advise(word: &str, words: &[OsString]) -> Report {
             *distance <= most && *distance < name.len().min(word.len())
         })
         .min();
+    let meant = MEANT.iter().find(|(said, _)| *said == word && alone);
+    let near = meant.map(|(_, name)| (0, *name)).or(near);
     let hint = match near {
         Some((_, name)) if alone => {
             format!("did you mean `petasos {name}`? `petasos help` lists all")

@@ -101,8 +101,10 @@ fn explained(session: &mut Session, key: &str) -> Result<ExitCode, Report> {
     let out = session.out;
     let settings = session.host.get()?.settings();
     let mut explanation = explain::explain(settings, key);
-    if !explanation.known && explanation.nearest.is_none() {
-        explanation.nearest = ending_like(key).map(str::to_owned);
+    if !explanation.known {
+        let near = explanation.nearest.take();
+        let like = || ending_like(key, key.len() / 4).map(str::to_owned);
+        explanation.nearest = ending_like(key, 0).map(str::to_owned).or(near).or_else(like);
     }
     let unattended = unattended(settings, key)?;
     if out.is_json() {
@@ -116,13 +118,13 @@ fn explained(session: &mut Session, key: &str) -> Result<ExitCode, Report> {
     Ok(if explanation.known { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The key whose last name is like this one's: people remember `timeout` and not its section.
-fn ending_like(key: &str) -> Option<&'static str> {
-    let last = |path: &'_ str| path.rsplit('.').next().unwrap_or_default().to_owned();
-    let wanted = last(key);
+/// The key whose last name is this word, but for so many letters: people remember `timeout` and
+/// not its section.
+fn ending_like(word: &str, letters: usize) -> Option<&'static str> {
     let plain = keys::all().filter(|row| !row.is_pattern());
-    let near = plain.map(|row| (strsim::osa_distance(&wanted, &last(row.path)), row.path));
-    let near = near.filter(|(distance, _)| distance * 4 <= wanted.len());
+    let ends = plain.filter_map(|row| Some((row.path.rsplit('.').next()?, row.path)));
+    let near = ends.map(|(last, path)| (strsim::osa_distance(word, last), path));
+    let near = near.filter(|(distance, _)| *distance <= letters);
     near.min_by_key(|(distance, _)| *distance).map(|(_, path)| path)
 }
 
