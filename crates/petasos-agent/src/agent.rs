@@ -40,6 +40,43 @@ pub enum TurnError {
         /// Why it was not shortened.
         why: String,
     },
+    /// What stands before the conversation leaves no room for it.
+    #[error("the request does not fit the model's window: {0}; {next}", next = .0.next_step())]
+    NoRoom(Room),
+}
+
+/// What a request holds besides what could be shortened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// About how many tokens the instructions and the definitions of tools need.
+    pub preamble: u64,
+    /// About how many were said.
+    pub said: u64,
+    /// The window.
+    pub window: u64,
+}
+
+impl Room {
+    /// What somebody can do about it.
+    pub fn next_step(&self) -> &'static str {
+        if self.said > self.preamble {
+            return "say less at once, or choose a model or server with a larger window";
+        }
+        "offer fewer tools (`-t file`, or `platform_toolsets` in config.yaml), or choose a model \
+         or server with a larger window (set `model.context_length` if the server allows more)"
+    }
+}
+
+impl std::fmt::Display for Room {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { preamble, said, window } = *self;
+        write!(f, "instructions and tool definitions need about {preamble}")?;
+        // Counts are estimates; a window of more than twice as much was only assumed.
+        if window < 2 * (preamble + said) {
+            write!(f, " of its {window}")?;
+        }
+        write!(f, " tokens, what was said about {said}, and a reply needs room too")
+    }
 }
 
 /// How a turn ended.

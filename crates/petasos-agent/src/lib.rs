@@ -55,10 +55,10 @@ pub mod turn;
 pub mod validate;
 pub mod watch;
 
-pub use agent::{Agent, Outcome, TurnEnd, TurnError, row_added};
+pub use agent::{Agent, Outcome, Room, TurnEnd, TurnError, row_added};
 pub use engine::{Asker, Choice, Engine, Question, Sampling};
 pub use loop_tools::LOOP_TOOLS;
-pub use prompt::context_files;
+pub use prompt::{context_files, instructions};
 pub use scripted::{Act, Scripted};
 pub use steer::{Inbox, Switch};
 pub use turn::{Closing, INTERRUPTED, Input};

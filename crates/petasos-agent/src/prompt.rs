@@ -13,7 +13,7 @@ use petasos_contract::ports::Skills;
 
 use crate::engine::Choice;
 use crate::memory::{Memory, Target};
-use crate::{personality, threat};
+use crate::{personality, threat, tokens};
 pub use context_file::locate as context_files;
 
 const IDENTITY: &str = "You are Petasos, an agent that works with tools on the user's machine. Be \
@@ -24,6 +24,12 @@ const GUIDANCE: &str = "Calls that do not depend on each other belong into one r
 
 /// The line that says where the conversation began.
 pub(crate) const DIRECTORY: &str = "Working directory: ";
+
+/// About how many tokens the prompt of a new conversation takes.
+pub async fn instructions(choice: &Choice, skills: Option<&dyn Skills>, cx: &CallContext) -> u64 {
+    let memory = Memory::of(&choice.settings, choice.notes.as_deref());
+    tokens::of_text(&assemble(choice, &memory, skills, cx).await)
+}
 
 /// Builds the prompt.
 pub(crate) async fn assemble(

@@ -27,9 +27,9 @@ pub use self::ending::Closing;
 pub use self::interrupt::INTERRUPTED;
 use self::interrupt::Streamed;
 
-use crate::agent::{Agent, Outcome, TurnEnd, TurnError, dollars};
+use crate::agent::{Agent, Outcome, Room, TurnEnd, TurnError, dollars};
 use crate::budget::Budget;
-use crate::compress::Bench;
+use crate::compress::{Bench, Stopped};
 use crate::misbehaviour::{Patience, Verdict, identify, requested};
 use crate::{prompt, round, steer, tokens};
 
@@ -343,10 +343,14 @@ impl Agent {
                 if let Some(stated) = error.context_length {
                     self.compressor.learn(stated);
                 }
+                let room = self.room(turn);
                 let Self { engine, transcript, compressor, seat, .. } = self;
                 let bench = Bench { engine, transcript, todo: &seat.todo };
                 let done = compressor.now(bench, None, &turn.cx).await;
-                done.map_err(|stopped| TurnError::TooLong { why: stopped.to_string() })?;
+                done.map_err(|stopped| match stopped {
+                    Stopped::NothingLeft => TurnError::NoRoom(room),
+                    other => TurnError::TooLong { why: other.to_string() },
+                })?;
                 turn.budget.refund();
                 Ok(Step::Next)
             }
@@ -361,22 +365,34 @@ impl Agent {
             // What nobody knew of the model was found out beside the first question.
             turn.cx.window = Some(self.measure(&turn.cx).await);
         }
-        let preamble = tokens::of_text(&turn.system) + tokens::of_tools(&turn.tools);
+        let room = self.room(turn);
         let Self { engine, transcript, compressor, seat, .. } = self;
         for _ in 0..SHORTENED_MAX {
-            if !compressor.is_due(preamble, transcript.tokens()) {
+            if !compressor.is_due(room.preamble, transcript.tokens()) {
                 break;
             }
             let bench = Bench { engine, transcript, todo: &seat.todo };
             let done = compressor.now(bench, None, &turn.cx).await;
             if let Err(stopped) = done {
                 // The provider will say when it really does not fit; until then work goes on.
-                let text = format!("the conversation was not shortened: {stopped}");
+                let text = match stopped {
+                    Stopped::NothingLeft => format!("the model's window is small: {room}"),
+                    other => format!("the conversation was not shortened: {other}"),
+                };
                 turn.cx.events.emit(|| Event::Notice { text });
                 break;
             }
         }
         Ok(())
+    }
+
+    /// What the next request holds, and what the window does.
+    fn room(&self, turn: &Turn) -> Room {
+        Room {
+            preamble: tokens::of_text(&turn.system) + tokens::of_tools(&turn.tools),
+            said: self.transcript.tokens(),
+            window: self.compressor.window(),
+        }
     }
 
     /// The reply is stored as it was mended, with what belongs beside it, and told.

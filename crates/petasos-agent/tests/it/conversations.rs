@@ -335,3 +335,16 @@ async fn a_context_that_overflows_is_shortened_and_asked_again() {
     assert_eq!(end.unwrap().text, "made it");
     assert!(world.happened().contains(&"compressed".to_owned()));
 }
+
+#[tokio::test]
+async fn a_first_request_that_does_not_fit_says_what_fills_the_window() {
+    let mut overflow = ModelError::new(Reason::ContextOverflow, "too long");
+    overflow.context_length = Some(16);
+    let world = World::with(Scripted::new([Act::FailWith(Box::new(overflow))]), &json!({}));
+    let (_, end) = world.one_turn("hi").await;
+    let told = end.unwrap_err().to_string();
+    assert!(told.contains("instructions and tool definitions need about "), "{told}");
+    assert!(told.contains(" of its 16 tokens"), "{told}");
+    assert!(told.contains("`-t file`") && told.contains("`platform_toolsets`"), "{told}");
+    assert!(!told.contains("sessions fork"), "a new session would not help: {told}");
+}

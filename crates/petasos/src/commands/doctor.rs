@@ -6,6 +6,7 @@ mod platforms;
 mod private;
 mod servers;
 mod turn;
+pub(super) mod window;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -107,6 +108,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
             }
             findings.extend(private::look(host.settings().home(), doctor.fix)?);
             turn::look(host, !doctor.no_test, &mut findings)?;
+            window::look(host, &mut findings)?;
             try_scanner(host, &mut findings)?;
             look_at_terminal(host, &mut findings)?;
             try_backend(host, &mut findings)?;

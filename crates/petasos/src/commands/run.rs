@@ -244,6 +244,11 @@ fn failed(error: impl Into<SessionError>) -> Report {
     let error = error.into();
     let report = Report::new(error.to_string()).code("run");
     match error {
+        SessionError::Turn(TurnError::NoRoom(room)) => {
+            Report::new(format!("the request does not fit the model's window: {room}"))
+                .code("context_length_exceeded")
+                .hint(room.next_step())
+        }
         SessionError::Turn(TurnError::Model(error)) => {
             let is_busy = matches!(
                 error.reason,

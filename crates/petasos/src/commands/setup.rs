@@ -212,6 +212,9 @@ fn show(out: Out, tried: &[Tried]) {
         let model = one.candidate.model.as_deref().unwrap_or("(no model)");
         let mark = out.paint(style, mark);
         out.line(format!("{:3} {mark} {provider} {model} ({source}): {word}", at + 1));
+        if let Some(warning) = &one.warning {
+            out.line(out.paint(Style::Warn, &format!("      {warning}")));
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use petasos_testkit::Home;
 use serde_json::Value;
 
-use crate::loopback::Loopback;
+use crate::loopback::{Loopback, Say};
 use crate::petasos;
 
 /// A home with a model that would answer.
@@ -137,4 +137,29 @@ fn servers_of_others_are_started_and_one_that_fails_is_named() {
     assert_eq!(said("gone")["health"], "bad", "{findings:?}");
     assert_eq!(said("off")["health"], "good", "{findings:?}");
     assert_eq!(told["healthy"], false);
+}
+
+#[test]
+fn a_window_that_tools_and_instructions_fill_is_told() {
+    let home = working();
+    assert_eq!(found(&home, "window"), Value::Null);
+    let config = home.agent().join("config.yaml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    home.write(".petasos/config.yaml", format!("{text}  context_length: 4096\n"));
+    let window = found(&home, "window");
+    assert_eq!(window["health"], "note", "{window}");
+    assert!(window["what"].as_str().is_some_and(|what| what.contains("of its 4096")), "{window}");
+    assert!(window["hint"].as_str().is_some_and(|hint| hint.contains("-t file")), "{window}");
+}
+
+#[test]
+fn setup_tells_of_a_small_window_beside_an_answer() {
+    let model = Loopback::saying(vec![Say::Text("ready")]);
+    let home = Home::temp();
+    let small = "model.context_length=4096";
+    let words = ["--set", small, "setup", "--base-url", &model.url, "--yes", "--json"];
+    let told = petasos(&home).run(&words).json();
+    assert_eq!(told["found"][0]["ok"], true, "{told}");
+    let warning = told["found"][0]["warning"].as_str().unwrap_or_default();
+    assert!(warning.contains("of its 4096 tokens") && warning.contains("-t file"), "{told}");
 }

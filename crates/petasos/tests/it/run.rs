@@ -224,3 +224,18 @@ fn an_answer_that_cannot_be_written_is_a_failure() {
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     assert!(!finished.stderr.contains("cannot be written"), "{}", finished.stderr);
 }
+
+#[test]
+fn a_window_that_is_too_small_for_the_tools_is_told_with_the_way_out() {
+    let model = Loopback::saying(vec![Say::Fail(413)]);
+    let home = model.home();
+    let config = format!("{}  context_length: 4096\n", model.config());
+    home.write(".petasos/config.yaml", config);
+    let ran = petasos(&home).run(&["run", "hello", "--json"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+    let told: Value = serde_json::from_str(ran.stdout.lines().last().unwrap_or_default()).unwrap();
+    let words = told["error"]["message"].as_str().unwrap_or_default();
+    assert!(words.contains("of its 4096 tokens"), "{told}");
+    let hint = told["error"]["hint"].as_str().unwrap_or_default();
+    assert!(hint.contains("-t file") && hint.contains("model.context_length"), "{told}");
+}

@@ -54,6 +54,9 @@ pub(super) fn run(session: &mut Session) -> Result<bool, Report> {
             out.remark("Nothing was saved. Choose again, or press Enter to stop.");
             continue;
         }
+        for warning in tried.iter().filter_map(|one: &Tried| one.warning.as_ref()) {
+            out.remark(out.paint(Style::Warn, warning));
+        }
         return choice.save(session).map(|()| true);
     }
     Ok(false)

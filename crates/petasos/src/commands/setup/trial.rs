@@ -12,6 +12,7 @@ use petasos_contract::model::{Model as _, Prompt, Role};
 use serde::Serialize;
 
 use super::find::Candidate;
+use crate::commands::doctor::window;
 use crate::host::Host;
 use crate::report::Report;
 
@@ -29,12 +30,15 @@ pub(super) struct Tried {
     pub(super) latency_ms: Option<u64>,
     /// Why it did not.
     pub(super) error: Option<String>,
+    /// What will hinder it though it answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) warning: Option<String>,
 }
 
 impl Tried {
     /// Nobody asked it.
     pub(super) fn untried(candidate: Candidate) -> Self {
-        Self { candidate, ok: None, latency_ms: None, error: None }
+        Self { candidate, ok: None, latency_ms: None, error: None, warning: None }
     }
 
     #[expect(
@@ -43,7 +47,7 @@ impl Tried {
     )]
     fn failed(candidate: Candidate, why: impl ToString) -> Self {
         let error = Some(why.to_string());
-        Self { candidate, ok: Some(false), latency_ms: None, error }
+        Self { candidate, ok: Some(false), latency_ms: None, error, warning: None }
     }
 }
 
@@ -72,10 +76,14 @@ async fn try_one(candidate: Candidate, inputs: &Inputs) -> Tried {
         Ok(settings) => Arc::new(settings),
         Err(error) => return Tried::failed(candidate, error),
     };
-    match ask(&Host::with_settings(settings)).await {
+    let host = Host::with_settings(settings);
+    match ask(&host).await {
         Ok(took) => {
             let latency_ms = u64::try_from(took.as_millis()).ok();
-            Tried { candidate, ok: Some(true), latency_ms, error: None }
+            let small = Box::pin(window::too_small(&host)).await;
+            let told = |room| format!("{}; {}", window::told(&room), room.next_step());
+            let warning = small.map(told);
+            Tried { candidate, ok: Some(true), latency_ms, error: None, warning }
         }
         Err(why) => Tried::failed(candidate, why),
     }
