@@ -1,7 +1,7 @@
 //! `/plan`: look and plan, change nothing. The door refuses what would change something; the model
 //! is only told why.
 
-use petasos_contract::context::Phase;
+use petasos_contract::context::{Phase, Surface};
 
 use crate::command::{CommandOutcome, SlashCommand, switched};
 use crate::live::LiveSession;
@@ -19,7 +19,10 @@ async fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, Stri
     live.set_phase(if on { Phase::Plan } else { Phase::Work }).await?;
     let when = if live.is_busy() { " from the next turn on" } else { "" };
     Ok(CommandOutcome::note(if on {
-        format!("Plan mode is on{when}: nothing is changed until you say /go.")
+        // Only a terminal has commands of one's own.
+        let own = live.choice.surface == Surface::Cli;
+        let own = if own { " Your own `!commands` still run." } else { "" };
+        format!("Plan mode is on{when}: nothing is changed until you say /go.{own}")
     } else {
         format!("Plan mode is off{when}.")
     }))

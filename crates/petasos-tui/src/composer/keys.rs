@@ -100,6 +100,7 @@ fn typed(keys: Keybindings) -> Keybindings {
     keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('j'), newline());
     let complete = ReedlineEvent::UntilFound(vec![
         ReedlineEvent::Menu(menu::TAB.to_owned()),
+        ReedlineEvent::MenuAccept,
         ReedlineEvent::MenuNext,
     ]);
     keys.add_binding(KeyModifiers::NONE, KeyCode::Tab, complete);

@@ -245,7 +245,7 @@ fn commands_answer_and_a_wrong_one_names_the_nearest() {
     assert!(screen.contains("/rollback") && screen.contains("also /fork"), "{screen}");
     pane.say("/versi");
     pane.press(&["Tab"]);
-    pane.see("❯ /version");
+    pane.until("the name of the command", |screen| screen.ends_with("❯ /version"));
     assert!(model.asked().is_empty());
 }
 

@@ -106,7 +106,7 @@ fn a_file_is_found_by_a_part_of_its_name() {
     pane.say("look at @applic");
     let screen = pane.see("@src/deep/application.py");
     assert!(!screen.contains("built/"), "what git ignores is left out\n{screen}");
-    pane.press(&["Enter"]);
+    pane.press(&["Tab"]);
     pane.see("❯ look at @src/deep/application.py");
     pane.press(&["Enter"]);
     pane.ready_after("seen");

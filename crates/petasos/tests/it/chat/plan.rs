@@ -49,7 +49,8 @@ fn a_plan_changes_nothing_until_the_person_says_go() {
     pane.enter("/go");
     pane.ready_after("plan mode is not on");
     pane.enter("/plan");
-    pane.ready_after("Plan mode is on: nothing is changed");
+    let screen = pane.ready_after("Plan mode is on: nothing is changed");
+    assert!(screen.contains("still run"), "{screen}");
 }
 
 #[test]
