@@ -29,6 +29,14 @@ pub enum CheckpointError {
     /// There is no such copy.
     #[error("there is no checkpoint `{0}`: see `petasos rollback list`")]
     Unknown(String),
+    /// Neither that copy nor the workspace has the file.
+    #[error("no such file in checkpoint {id}: `{path}`")]
+    Absent {
+        /// The file or folder.
+        path: String,
+        /// The copy.
+        id: String,
+    },
     /// A path is not inside the workspace.
     #[error("`{0}` is not a path inside the workspace")]
     Outside(String),

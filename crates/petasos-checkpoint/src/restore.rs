@@ -1,5 +1,7 @@
 //! The way back: the present state is copied first, so that a way back can itself be undone.
 
+use std::path::{Component, Path, PathBuf};
+
 use petasos_contract::CallContext;
 use serde::Serialize;
 
@@ -56,7 +58,10 @@ impl Checkpoints {
     ) -> Result<Changes, Error> {
         let (entered, name) = self.enter_for(id, cx).await?;
         let paths = inside(&entered.store, paths)?;
-        changes(&present(&entered, cx).await?, &name, &paths, cx).await
+        let draft = present(&entered, cx).await?;
+        let changes = changes(&draft, &name, &paths, cx).await?;
+        known(&draft, id, &paths, (&changes, cx)).await?;
+        Ok(changes)
     }
 
     /// Brings the workspace back to a copy, or only these paths of it.
@@ -71,6 +76,7 @@ impl Checkpoints {
         let undo = take(&entered, &format!("before a rollback to {id}"), cx).await?;
         let draft = Draft::new(&entered)?;
         let changes = changes(&draft, &name, &paths, cx).await?;
+        known(&draft, id, &paths, (&changes, cx)).await?;
         let script = if paths.is_empty() {
             format!("git read-tree --reset -u {name}")
         } else {
@@ -96,6 +102,29 @@ impl Checkpoints {
 
 fn inside(store: &Store, paths: &[String]) -> Result<Vec<String>, Error> {
     paths.iter().map(|path| store.inside(path)).collect()
+}
+
+/// A path that changes nothing must at least be there: else somebody mistyped it.
+async fn known(
+    draft: &Draft,
+    id: &str,
+    paths: &[String],
+    (changes, cx): (&Changes, &CallContext),
+) -> Result<(), Error> {
+    for path in paths {
+        let plain = |part: &Component<'_>| matches!(part, Component::Normal(_));
+        let wanted: PathBuf = Path::new(path).components().filter(plain).collect();
+        // The whole workspace is always there.
+        let is_whole = wanted.as_os_str().is_empty();
+        if is_whole || changes.files().iter().any(|file| Path::new(file).starts_with(&wanted)) {
+            continue;
+        }
+        let words = ["ls-files", "-z", "--", path.as_str()];
+        if draft.git.one(&words, Vec::new(), cx).await?.is_empty() {
+            return Err(Error::Absent { path: path.clone(), id: id.to_owned() });
+        }
+    }
+    Ok(())
 }
 
 /// What differs between a draft of the present state and a copy.

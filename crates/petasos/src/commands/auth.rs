@@ -4,11 +4,13 @@ use std::io::{BufRead as _, IsTerminal as _};
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Subcommand};
-use petasos_contract::Secret;
+use petasos_contract::settings::Source;
+use petasos_contract::{Secret, Settings};
 use petasos_providers::credential::keep::Place;
 use petasos_providers::credential::login::Login;
 use petasos_providers::credential::oauth::{self, LoginError, Pkce};
 use petasos_providers::credential::services::{self, ServiceDef};
+use petasos_providers::table::Provider;
 use petasos_providers::{Vault, credential};
 use serde_json::json;
 
@@ -258,14 +260,36 @@ fn logout(session: &mut Session, provider: &str) -> Result<ExitCode, Report> {
     if id == KEYED {
         forgotten |= host.wait(vault.log_out(SIGNED))?.map_err(report)?;
     }
+    let left = outside(host.settings(), view.table.find(id));
     if out.is_json() {
-        out.value(&json!({ "provider": id, "forgotten": forgotten }));
-    } else if forgotten {
+        out.value(&json!({ "provider": id, "forgotten": forgotten, "still_set": left }));
+        return Ok(ExitCode::SUCCESS);
+    }
+    if forgotten {
         out.line(format!("removed the credentials of {id}"));
     } else {
         out.line(format!("nothing was stored for {id}"));
     }
+    for line in left {
+        out.line(out.paint(Style::Warn, &line));
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Keys of a provider that are not ours to remove: where each comes from, and how it goes.
+fn outside(settings: &Settings, provider: Option<&Provider>) -> Vec<String> {
+    let names = provider.map(|known| known.key_env.as_slice()).unwrap_or_default();
+    let set = names.iter().filter_map(|name| Some((name, settings.variable(name)?)));
+    set.map(|(name, variable)| match &variable.source {
+        Source::DotEnv { file, variable } => {
+            format!("{variable} is still used: remove its line from {}", file.display())
+        }
+        _ => format!(
+            "{name} is still used, from the environment: `unset {name}`, and remove it where your \
+             shell sets it"
+        ),
+    })
+    .collect()
 }
 
 fn remove(session: &mut Session, provider: &str, key: &str) -> Result<ExitCode, Report> {

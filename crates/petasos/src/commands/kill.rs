@@ -35,7 +35,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     if out.is_json() {
         out.value(&json!({ "status": status, "session_id": view.session_id }));
     } else {
-        out.line(format!("{job}: {}", status.replace('_', " ")));
+        out.line(format!("{}: {}", view.session_id, status.replace('_', " ")));
     }
     Ok(ExitCode::SUCCESS)
 }

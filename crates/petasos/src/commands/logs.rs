@@ -61,6 +61,8 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         .with_job(job, |jobs, id, cx| async move { jobs.log(&id, Lines::Last(last), &cx).await })?;
     if out.is_json() {
         out.value(&page);
+    } else if page.total_lines == 0 && page.output.is_empty() {
+        out.remark(format!("{job} has printed nothing"));
     } else {
         out.text(&page.output);
     }

@@ -252,7 +252,7 @@ fn as_json(one: &Checkpoint) -> Value {
 
 fn report(error: &CheckpointError) -> Report {
     let code = match error {
-        CheckpointError::Unknown(_) => "not_found",
+        CheckpointError::Unknown(_) | CheckpointError::Absent { .. } => "not_found",
         _ => "checkpoint",
     };
     Report::new(error.to_string()).code(code)

@@ -118,6 +118,12 @@ async fn interruptible(
     }
 }
 
+/// A model's words about its tools, in those of the command line.
+fn for_people(text: &str) -> String {
+    text.replace("background=true", "`--background`")
+        .replace("use the process tool to read its output", "`petasos logs JOB` shows its output")
+}
+
 /// The output as it is, and the command's own exit code; JSON for scripts.
 fn show(out: Out, result: &ToolResult, streamed: bool) -> ExitCode {
     let text = result.content.text();
@@ -133,13 +139,25 @@ fn show(out: Out, result: &ToolResult, streamed: bool) -> ExitCode {
         if !streamed {
             out.text(output);
         }
-        for key in ["error", "exit_code_meaning", "hint", "session_id"] {
+        let job = value.get("session_id").and_then(Value::as_str);
+        for key in ["error", "exit_code_meaning", "hint"] {
+            // The hint about a job is a model's; a person has commands for it.
+            if key == "hint" && job.is_some() {
+                continue;
+            }
             if let Some(text) = value.get(key).and_then(Value::as_str) {
                 // What follows on a refusal is advice for a model.
                 let refused = code.is_none_or(|code| code < 0);
                 let first = text.split_once(". ").filter(|_| refused).map(|(first, _)| first);
-                out.remark(format!("{key}: {}", first.unwrap_or(text)));
+                out.remark(format!("{key}: {}", for_people(first.unwrap_or(text))));
             }
+        }
+        if let Some(job) = job {
+            out.remark(format!("job: {job}"));
+            out.remark(format!(
+                "hint: `petasos ps` lists it, `petasos logs {job}` shows its output, `petasos \
+                 kill {job}` ends it"
+            ));
         }
     }
     match code.and_then(|code| u8::try_from(code).ok()) {

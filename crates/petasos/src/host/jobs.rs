@@ -6,12 +6,15 @@ use std::time::Duration;
 
 use petasos_contract::context::Surface;
 use petasos_contract::environment::EnvError;
-use petasos_contract::jobs::{JobId, Jobs as _};
+use petasos_contract::jobs::{JobId, JobView, Jobs as _};
 use petasos_contract::{CallContext, SessionId};
 use petasos_terminal::JobTable;
 
 use super::Host;
 use crate::report::Report;
+
+/// What the name of every job begins with; a person may leave it out.
+const PREFIX: &str = "proc_";
 
 impl Host {
     /// A conversation goes on: its jobs of earlier runs are its own again, and their ends are news.
@@ -51,12 +54,15 @@ impl Host {
         act: impl FnOnce(Arc<JobTable>, JobId, CallContext) -> F,
     ) -> Result<T, Report> {
         let done = self.with_jobs(|jobs| async move {
-            let found = jobs.list_all().into_iter().find(|view| view.session_id.as_str() == job);
-            let Some(view) = found else { return Ok(None) };
+            let (id, owner) = match one_of(jobs.list_all(), job) {
+                Ok(Some(view)) => (view.session_id, view.owner),
+                Ok(None) => return Ok(Ok(None)),
+                Err(several) => return Err(several),
+            };
             // A person at this machine acts for the session that owns the job.
-            let cx = self.call_context(Surface::Cli, view.owner.clone());
-            act(jobs, view.session_id, cx).await
-        })?;
+            let cx = self.call_context(Surface::Cli, owner);
+            Ok(act(jobs, id, cx).await)
+        })??;
         let done = done.map_err(|error| Report::new(error.to_string()).code("terminal"))?;
         done.ok_or_else(|| {
             Report::new(format!("no job is named `{job}`"))
@@ -64,4 +70,26 @@ impl Host {
                 .hint("`petasos ps` lists them")
         })
     }
+}
+
+/// The job of this name, else the only one whose name begins so, with or without `proc_`.
+fn one_of(jobs: Vec<JobView>, named: &str) -> Result<Option<JobView>, Report> {
+    let bare = |name: &str| name.strip_prefix(PREFIX).unwrap_or(name).to_owned();
+    let wanted = bare(named);
+    let begins =
+        |view: &JobView| !wanted.is_empty() && bare(view.session_id.as_str()).starts_with(&wanted);
+    let mut found: Vec<JobView> = jobs.into_iter().filter(begins).collect();
+    if let Some(at) = found.iter().position(|view| view.session_id.as_str() == named) {
+        return Ok(Some(found.swap_remove(at)));
+    }
+    if found.len() > 1 {
+        let names: Vec<&str> = found.iter().map(|view| view.session_id.as_str()).collect();
+        return Err(Report::new(format!(
+            "several jobs begin with `{named}`: {}",
+            names.join(", ")
+        ))
+        .code("ambiguous")
+        .hint("`petasos ps` shows what each of them is"));
+    }
+    Ok(found.pop())
 }

@@ -63,7 +63,8 @@ fn a_kept_key_is_used_until_it_is_forgotten() {
     assert_eq!(other["credentials"], json!([]));
     let woken = petasos(&home).run(&["auth", "reset", "deepseek", "--json"]).json();
     assert_eq!(woken["woken"], 0);
-    assert_eq!(petasos(&home).run(&["auth", "logout", "deepseek"]).code, Some(0));
+    let out = petasos(&home).run(&["auth", "logout", "deepseek"]);
+    assert!(out.code == Some(0) && !out.stdout.contains("still used"), "{}", out.stdout);
     assert_eq!(resolve().json()["error"]["code"], "missing_api_key");
 }
 
@@ -185,4 +186,34 @@ fn vaults_of_others_are_asked_by_reference() {
         assert_eq!(finished.code, Some(0), "{reference}: {}", finished.stderr);
         assert_eq!(model.keys().last().map(String::as_str), Some(key));
     }
+}
+
+#[test]
+fn a_key_that_is_not_ours_to_remove_is_named_at_a_logout() {
+    let home = Home::temp();
+    home.write(".petasos/.env", "DEEPSEEK_API_KEY=ds-0123456789abcdef\n");
+    let told = petasos(&home).run(&["auth", "logout", "deepseek"]).stdout;
+    assert!(told.contains("DEEPSEEK_API_KEY is still used"), "{told}");
+    assert!(told.contains(".petasos/.env"), "{told}");
+    let bare = Home::temp();
+    let told = petasos(&bare)
+        .with("DEEPSEEK_API_KEY", "ds-0123456789abcdef")
+        .run(&["auth", "logout", "deepseek"])
+        .stdout;
+    assert!(told.contains("`unset DEEPSEEK_API_KEY`"), "{told}");
+}
+
+#[test]
+fn more_patience_is_no_advice_where_nobody_listens() {
+    let home = Home::temp();
+    // A port that was just free.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let config = format!(
+        "model:\n  provider: custom\n  base_url: http://127.0.0.1:{port}/v1\n  default: double\n"
+    );
+    home.write(".petasos/config.yaml", config);
+    let told = petasos(&home).run(&["provider", "test"]);
+    assert_eq!(told.code, Some(1), "{}", told.stdout);
+    assert!(told.stderr.contains("check its address, and that it is running"), "{}", told.stderr);
+    assert!(!told.stderr.contains("request_timeout_seconds"), "{}", told.stderr);
 }

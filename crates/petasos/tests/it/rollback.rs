@@ -55,6 +55,11 @@ fn one_file_can_go_back_alone() {
     let back = petasos(&home).run(&["rollback", "restore", "latest", "a.txt", "--json"]).json();
     assert_eq!(back["files"], json!(["a.txt"]));
     assert_eq!((text(&home, "a.txt"), text(&home, "b.txt")), ("one\n".into(), "y\n".into()));
+    let mistyped = petasos(&home).run(&["rollback", "restore", "1", "nosuch"]);
+    assert_eq!(mistyped.code, Some(1), "{}", mistyped.stdout);
+    assert!(mistyped.stderr.contains("no such file in checkpoint 1"), "{}", mistyped.stderr);
+    // What is as it was is no mistake.
+    assert_eq!(petasos(&home).run(&["rollback", "restore", "1", "./a.txt"]).code, Some(0));
 }
 
 #[test]

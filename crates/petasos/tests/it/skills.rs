@@ -665,3 +665,19 @@ fn s117_a_lent_file_is_taken_back_when_the_program_is_killed() {
     assert!(docker.succeeds(&["exec", id, "true"]), "the container itself is still there");
     assert!(docker.succeeds(&["rm", "-f", id]));
 }
+
+#[test]
+fn a_skill_that_nobody_installed_is_not_uninstalled_and_its_folder_is_named() {
+    let home = Home::temp();
+    skill(&home, ".petasos/skills/mine", "", "Mine.");
+    let uninstall = |name: &str| petasos(&home).run(&["skills", "uninstall", name]);
+    let missing = uninstall("nosuch");
+    assert_eq!(missing.code, Some(1), "{}", missing.stdout);
+    assert!(missing.stderr.contains("there is no skill `nosuch`"), "{}", missing.stderr);
+    let own = uninstall("mine");
+    assert_eq!(own.code, Some(1), "{}", own.stdout);
+    let folder = home.agent().join("skills/mine");
+    assert!(own.stderr.contains("not installed from anywhere"), "{}", own.stderr);
+    assert!(own.stderr.contains(&folder.display().to_string()), "{}", own.stderr);
+    assert!(folder.is_dir());
+}

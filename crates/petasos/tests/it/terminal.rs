@@ -59,7 +59,11 @@ fn a_job_outlives_the_program_and_can_be_ended_by_the_next_one() {
     assert_eq!(listed["processes"][0]["session_id"], job.as_str(), "{listed}");
     assert_eq!(listed["processes"][0]["status"], "running");
     assert!(petasos(&home).run(&["logs", &job]).stdout.contains("begun"));
-    assert_eq!(petasos(&home).run(&["kill", &job, "--json"]).json()["status"], "killed");
+    // The beginning of its name is enough, with what all names begin with or without.
+    let (short, bare) = (&job[..9], &job[5..9]);
+    assert!(petasos(&home).run(&["logs", short]).stdout.contains("begun"));
+    let killed = petasos(&home).run(&["kill", bare, "--json"]).json();
+    assert_eq!((&killed["status"], &killed["session_id"]), (&json!("killed"), &json!(job)));
     let after = petasos(&home).run(&["ps", "--json"]).json();
     // It stays listed with how it ended.
     assert_eq!(after["processes"][0]["status"], "exited", "{after}");
@@ -129,4 +133,27 @@ fn a_resumed_conversation_sees_its_jobs() {
 fn the_program_is_loaded_at_a_random_address() {
     let header = std::fs::read(env!("CARGO_BIN_EXE_petasos")).expect("the program");
     assert_eq!(header.get(16..18), Some(&[3, 0][..]));
+}
+
+#[test]
+fn a_person_is_told_of_jobs_in_words_of_the_command_line() {
+    let home = Home::temp();
+    let silent = petasos(&home).run(&["term", "--background", "sleep 600"]);
+    assert_eq!(silent.code, Some(0), "{}", silent.stderr);
+    let job = silent.stderr.lines().find_map(|line| line.strip_prefix("job: "));
+    let job = job.unwrap_or_else(|| panic!("{}", silent.stderr)).to_owned();
+    assert!(silent.stderr.contains(&format!("`petasos logs {job}`")), "{}", silent.stderr);
+    assert!(!silent.stderr.contains("notify_on_complete"), "{}", silent.stderr);
+    let logs = petasos(&home).run(&["logs", &job]);
+    assert!(logs.stderr.contains("has printed nothing"), "{}", logs.stderr);
+    let another = petasos(&home).run(&["term", "--background", "sleep 600", "--json"]).json();
+    let another = another["session_id"].as_str().expect("a job").to_owned();
+    // All names begin so: nobody is meant.
+    assert_eq!(petasos(&home).run(&["kill", "proc_"]).code, Some(1));
+    for job in [&job, &another] {
+        assert_eq!(petasos(&home).run(&["kill", job]).code, Some(0));
+    }
+    let away = petasos(&home).run(&["term", "sleep 100 & echo hi"]);
+    assert!(away.stderr.contains("`--background`"), "{}", away.stderr);
+    assert!(!away.stderr.contains("background=true"), "{}", away.stderr);
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use petasos_contract::Settings;
 use petasos_skills::hub::{self, Decision, Fetcher, Package, Review, Source};
 use petasos_skills::scan::{self, Report as Found};
-use petasos_skills::{Consent, digest_of, lock};
+use petasos_skills::{Consent, PlaceKind, digest_of, lock};
 use serde_json::json;
 
 use super::refused;
@@ -127,7 +127,7 @@ impl Origin {
     pub(super) fn inspect(&self, session: &mut Session) -> Result<ExitCode, Report> {
         let out = session.out;
         let host = session.host.shared()?;
-        let (_, package, source) = fetched(&host, &self.from)?;
+        let (_, package, source) = asked(out, &host, &self.from)?;
         let review = hub::review(&package, &source, host.settings()).map_err(refused)?;
         show(out, &review);
         Ok(ExitCode::SUCCESS)
@@ -139,7 +139,7 @@ impl Install {
         let out = session.out;
         let host = session.host.shared()?;
         let settings = host.settings();
-        let (typed, package, source) = fetched(&host, &self.from.from)?;
+        let (typed, package, source) = asked(out, &host, &self.from.from)?;
         let review = hub::review(&package, &source, settings).map_err(refused)?;
         for variable in &self.allow_env {
             if !review.report.variables.contains(variable) {
@@ -215,6 +215,28 @@ impl Update {
             }
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The same for what a person typed, who may have meant a folder.
+fn asked(out: Out, host: &Arc<Host>, typed: &str) -> Result<(String, Package, Source), Report> {
+    let Some(address) = not_here(typed, host.settings()) else { return fetched(host, typed) };
+    let here = format!("there is no folder `{typed}` here");
+    out.remark(format!("{here}: looking at {address}"));
+    fetched(host, typed).map_err(|report| {
+        let hint = "name a folder that has a SKILL.md, or owner/repo/name of a repository";
+        Report::new(format!("{here}, and {address}: {}", report.message()))
+            .code("not_found")
+            .hint(hint)
+    })
+}
+
+/// Where words that could be a folder here lead instead, because there is none.
+fn not_here(typed: &str, settings: &Settings) -> Option<String> {
+    let is_address = typed.contains("://") || typed.starts_with("skills.sh/");
+    match Source::of(typed, settings) {
+        Ok(Source::Git { url, .. }) if !is_address => Some(url),
+        _ => None,
     }
 }
 
@@ -320,9 +342,34 @@ fn findings(out: Out, report: &Found) {
 
 pub(super) fn uninstall(session: &mut Session, name: &str) -> Result<ExitCode, Report> {
     let out = session.out;
-    let at = hub::uninstall(name, session.host.get()?.settings()).map_err(refused)?;
+    let host = session.host.shared()?;
+    let settings = host.settings();
+    if !lock::read(settings).map_err(refused)?.installed.contains_key(name) {
+        return Err(not_installed(session, name)?);
+    }
+    let at = hub::uninstall(name, settings).map_err(refused)?;
     out.line(format!("{name} is archived in {}", at.display()));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Why a skill that nobody installed cannot be uninstalled.
+fn not_installed(session: &mut Session, name: &str) -> Result<Report, Report> {
+    let (_host, library, cx) = super::opened(session)?;
+    let found = library.survey(&cx).all.iter().find(|skill| skill.name == name).cloned();
+    Ok(match found {
+        None => Report::new(format!("there is no skill `{name}`"))
+            .hint("`petasos skills list` shows them"),
+        Some(skill) if skill.place == PlaceKind::Bundled => {
+            Report::new(format!("`{name}` comes with the program"))
+                .hint("name it in `skills.disabled` to switch it off")
+        }
+        Some(skill) => {
+            let folder = skill.folder.display();
+            Report::new(format!("`{name}` was not installed from anywhere: it is in {folder}"))
+                .hint("remove that folder, or name it in `skills.disabled`")
+        }
+    }
+    .code("not_found"))
 }
 
 pub(super) fn verify(session: &mut Session) -> Result<ExitCode, Report> {
@@ -357,4 +404,21 @@ pub(super) fn scan(session: &mut Session, folder: &str) -> Result<ExitCode, Repo
         out.line(format!("{folder}: {}", verdict.as_str()));
     }
     Ok(ExitCode::from(u8::from(verdict != scan::Verdict::Safe)))
+}
+
+#[cfg(test)]
+mod tests {
+    use petasos_contract::settings::Parts;
+
+    use super::*;
+
+    #[test]
+    fn words_that_could_be_a_folder_and_are_none_are_told_apart_from_addresses() {
+        let settings = Parts { workspace: std::env::temp_dir(), ..Parts::default() };
+        let settings = Settings::new(settings);
+        let asked = |typed: &str| not_here(typed, &settings);
+        assert_eq!(asked("sk/nosuch").as_deref(), Some("https://github.com/sk/nosuch.git"));
+        assert_eq!(asked("https://github.com/sk/nosuch.git"), None);
+        assert_eq!(asked("./nosuch"), None, "it is refused as it is");
+    }
 }
