@@ -338,13 +338,15 @@ impl Scheduler {
     async fn run(&self, job: &Job, row: &OccurrenceRow, cancel: &CancellationToken) {
         let spread = tokio::time::sleep(jitter(job, row));
         let slot = tokio::select! {
+            biased;
+            // Whoever waits for a place lets the next process have it, also when one becomes free
+            // because the program ends.
+            () = self.closing.cancelled() => None,
+            () = cancel.cancelled() => None,
             slot = async {
                 spread.await;
                 self.slots.acquire().await
             } => slot.ok(),
-            // Whoever waits for a place lets the next process have it.
-            () = self.closing.cancelled() => None,
-            () = cancel.cancelled() => None,
         };
         let ended = match slot {
             Some(_slot) => {

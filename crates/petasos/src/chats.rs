@@ -175,11 +175,7 @@ impl ApiHost for ChatProgram {
     }
 
     fn takes<'a>(&'a self, route: &'a ModelRoute) -> BoxFuture<'a, Vec<&'static str>> {
-        let choice = ModelChoice {
-            model: route.model.clone(),
-            provider: route.provider.clone(),
-            ..ModelChoice::default()
-        };
+        let choice = ModelChoice { model: route.model.clone(), provider: route.provider.clone() };
         Box::pin(async move {
             let taken = services::taken_fields(self.host.settings(), &self.host, &choice).await;
             taken.to_vec()

@@ -168,16 +168,12 @@ impl Menu {
             '/' => return Pressed::Line,
             _ => {}
         }
-        match self.offers.iter().position(|offer| offer.key == Some(sign)) {
-            Some(at) => {
-                let rest = self.offers[at].word.get(1..).unwrap_or_default();
-                self.take(at, rest)
-            }
-            None => {
-                self.armed = now + SEEN;
-                Pressed::Message
-            }
+        if let Some(at) = self.offers.iter().position(|offer| offer.key == Some(sign)) {
+            let rest = self.offers[at].word.get(1..).unwrap_or_default();
+            return self.take(at, rest);
         }
+        self.armed = now + SEEN;
+        Pressed::Message
     }
 
     /// The rows of the menu.

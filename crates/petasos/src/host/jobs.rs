@@ -83,13 +83,10 @@ fn one_of(jobs: Vec<JobView>, named: &str) -> Result<Option<JobView>, Report> {
         return Ok(Some(found.swap_remove(at)));
     }
     if found.len() > 1 {
-        let names: Vec<&str> = found.iter().map(|view| view.session_id.as_str()).collect();
-        return Err(Report::new(format!(
-            "several jobs begin with `{named}`: {}",
-            names.join(", ")
-        ))
-        .code("ambiguous")
-        .hint("`petasos ps` shows what each of them is"));
+        let all: Vec<&str> = found.iter().map(|view| view.session_id.as_str()).collect();
+        return Err(Report::new(format!("several jobs begin with `{named}`: {}", all.join(", ")))
+            .code("ambiguous")
+            .hint("`petasos ps` shows what each of them is"));
     }
     Ok(found.pop())
 }

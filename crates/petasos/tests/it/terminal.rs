@@ -60,7 +60,7 @@ fn a_job_outlives_the_program_and_can_be_ended_by_the_next_one() {
     assert_eq!(listed["processes"][0]["status"], "running");
     assert!(petasos(&home).run(&["logs", &job]).stdout.contains("begun"));
     // The beginning of its name is enough, with what all names begin with or without.
-    let (short, bare) = (&job[..9], &job[5..9]);
+    let (short, bare) = (job.get(..9).expect("ASCII"), job.get(5..9).expect("ASCII"));
     assert!(petasos(&home).run(&["logs", short]).stdout.contains("begun"));
     let killed = petasos(&home).run(&["kill", bare, "--json"]).json();
     assert_eq!((&killed["status"], &killed["session_id"]), (&json!("killed"), &json!(job)));
