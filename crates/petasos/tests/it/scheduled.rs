@@ -404,6 +404,9 @@ fn s118_what_another_program_refused_for_good_is_listed() {
     cron(&home, &["run", &id]);
     let runs = cron(&home, &["logs", "--json"]).json();
     let run = &runs["runs"][0];
+    let told = cron(&home, &["logs", &id]).stdout;
+    let named = format!("run {}", run["run_id"].as_str().unwrap_or("?"));
+    assert!(told.contains(&named) && told.contains("The newest run:"), "{told}");
     assert_eq!(
         (&run["state"], &run["delivery"]),
         (&json!("succeeded"), &json!("failed")),

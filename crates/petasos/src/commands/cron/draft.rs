@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use petasos_cron::late::{Misfire, Overlap};
 use petasos_cron::{Author, Draft, Made, Notify, view};
+use petasos_store::SchedulerRow;
 use serde_json::json;
 
 use super::{failed, jobs};
@@ -142,6 +143,14 @@ pub(super) fn create(session: &mut Session, said: Said) -> Result<ExitCode, Repo
     let work = jobs.create(said.draft, &author);
     let made = session.host.get()?.wait(work)?.map_err(|error| failed(&error))?;
     tell(session, &jobs, &made, "is created");
+    let known = session.host.get()?.wait(jobs.store().schedulers())?;
+    let looks = |it: &SchedulerRow| it.alive && matches!(it.kind.as_str(), "gateway" | "daemon");
+    if !session.out.is_json() && known.is_ok_and(|known| !known.iter().any(looks)) {
+        session.out.remark(
+            "No scheduler runs, so nothing fires yet: start `petasos gateway run` or `petasos cron \
+             daemon`, or let a timer call `petasos cron tick`.",
+        );
+    }
     Ok(ExitCode::SUCCESS)
 }
 

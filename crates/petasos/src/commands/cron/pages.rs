@@ -135,6 +135,7 @@ fn run_line(shown: &Value) -> String {
     let mut parts = vec![
         text("scheduled_at"),
         text("job_id"),
+        format!("run {}", text("run_id")),
         format!("{:<12}", text("state")),
         format!("delivery {:<9}", text("delivery")),
     ];
@@ -165,6 +166,7 @@ pub(super) fn logs(
         };
         let mut seen = String::new();
         let mut all = Vec::new();
+        let mut newest = None;
         loop {
             let rows = jobs.store().occurrences(job.as_deref(), lines).await;
             let rows = rows.map_err(|error| broken(&error))?;
@@ -175,6 +177,7 @@ pub(super) fn logs(
                 }
                 all.push(shown);
             }
+            newest = rows.first().cloned().or(newest);
             // Runs that have not ended are shown again when they have.
             let settled = rows.iter().filter(|row| row.new.state.is_settled());
             seen = settled.map(|row| row.id.clone()).max().unwrap_or(seen);
@@ -187,9 +190,23 @@ pub(super) fn logs(
             out.value(&json!({ "runs": all }));
         } else if all.is_empty() {
             out.remark("No runs yet. `petasos cron list` shows when jobs run next.");
+        } else if let Some(row) = newest.filter(|_| job.is_some() && !follow) {
+            if let Some(text) = output(host, &row) {
+                out.line(format!("\nThe newest run:\n{}", text.trim_end()));
+            }
+            if all.len() > 1 {
+                out.remark("`petasos cron logs --run RUN` shows what another run said.");
+            }
         }
         Ok(ExitCode::SUCCESS)
     })?
+}
+
+/// What a run said, as it was saved.
+fn output(host: &crate::host::Host, row: &OccurrenceRow) -> Option<String> {
+    let folder = reply::folder(host.settings().home(), &row.new.job);
+    let name = row.detail.get("output").and_then(Value::as_str)?;
+    std::fs::read_to_string(folder.join(name)).ok()
 }
 
 fn one_run(host: &crate::host::Host, jobs: &Jobs, id: &str, out: Out) -> Result<ExitCode, Report> {
@@ -197,12 +214,10 @@ fn one_run(host: &crate::host::Host, jobs: &Jobs, id: &str, out: Out) -> Result<
     let row = row.ok_or_else(|| {
         Report::new(format!("no run is `{id}`"))
             .code("not_found")
-            .hint("`petasos cron logs --json` shows their ids")
+            .hint("`petasos cron logs` lists them")
     })?;
     let shown = host.wait(full(jobs, &row))?.map_err(|error| broken(&error))?;
-    let folder = reply::folder(host.settings().home(), &row.new.job);
-    let name = row.detail.get("output").and_then(Value::as_str);
-    let text = name.and_then(|name| std::fs::read_to_string(folder.join(name)).ok());
+    let text = output(host, &row);
     if out.is_json() {
         out.value(&json!({ "run": shown, "output": text }));
         return Ok(ExitCode::SUCCESS);
