@@ -33,6 +33,11 @@ impl LiveSession {
             return Ok(());
         }
         let known = agent.catch_up().await?;
+        // What was added since the rows were read is shown, too; the ring shows each of them once.
+        let id = agent.session().clone();
+        for row in agent.transcript().rows().iter().filter(|row| row.active && row.seq > told) {
+            self.shared.ring.push(SessionEvent::Agent(row_added(&id, row)));
+        }
         let (count, last) = (agent.transcript().rows().len(), agent.transcript().last());
         self.shared.ring.told_until(last);
         if count < known {
