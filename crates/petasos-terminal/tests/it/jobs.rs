@@ -219,7 +219,7 @@ async fn a_number_that_now_means_another_process_is_left_alone() {
 async fn a_session_that_comes_back_finds_its_own_jobs_and_no_others() {
     let stage = Stage::new();
     let running = start(&stage, "echo up; sleep 60", Notify::Silent).await;
-    let over = start(&stage, "exit 7", Notify::Silent).await;
+    let over = start(&stage, "sleep 0.5; exit 7", Notify::Silent).await;
     end(&stage, &over).await;
     let other = stage.session("other");
     stage.engine.start(command("sleep 60"), Notify::Silent, &other).await.unwrap();
