@@ -40,7 +40,7 @@ use rustix::process::{Pid, PidfdFlags, WaitOptions};
 pub(crate) use begin::{filter_fd, script_fd, state_fd};
 pub(crate) use capabilities::KEPT_NAMES;
 pub(crate) use line::{Failure, Line, Tree, ending};
-pub(crate) use payload::{FLAG_POWERLESS, FLAG_TTY, FLAG_USERNS, Plan};
+pub(crate) use payload::{FLAG_COVER, FLAG_POWERLESS, FLAG_TTY, FLAG_USERNS, Plan};
 pub(crate) use privacy::{forget_values, forget_words, hide};
 pub(crate) use probe::{Namespaces, landlock_version, namespaces};
 use wire::{Kind, Message};

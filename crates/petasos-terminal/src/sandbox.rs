@@ -124,11 +124,11 @@ pub(crate) fn prepare(launch: &Launch, cx: &CallContext) -> Result<Confinement, 
     let scope = paths::Scope::of(launch, cx);
     match TerminalSettings::of(&cx.settings)?.sandbox_by {
         By::Landlock if ability.landlock == 0 => return none(wanted),
-        By::Auto if ability.landlock == 0 => {
-            return bwrap::prepare(Ability::bwrap(), wanted, &scope);
+        By::Auto if ability.landlock > 0 => {}
+        By::Landlock => {}
+        By::Auto | By::Bwrap => {
+            return bwrap::prepare(Ability::bwrap(), ability.namespaces, wanted, &scope);
         }
-        By::Bwrap => return bwrap::prepare(Ability::bwrap(), wanted, &scope),
-        By::Auto | By::Landlock => {}
     }
     let fail = |why: String| EnvError::Sandbox { level: wanted.level.as_str(), why };
     let ruleset = landlock::ruleset(ability.landlock, &scope.writable).map_err(fail)?;

@@ -7,7 +7,7 @@ use std::os::fd::RawFd;
 use std::os::raw::c_char;
 
 use super::keep::SOCKET;
-use super::payload::{FLAG_POWERLESS, FLAG_TTY, FLAG_USERNS, Mapped};
+use super::payload::{FLAG_COVER, FLAG_POWERLESS, FLAG_TTY, FLAG_USERNS, Mapped};
 use super::sys::{self, Received};
 use super::wire::{FDS_MAX, Kind, Message, Role, Roles, Stage};
 use super::{capabilities, privacy};
@@ -109,6 +109,7 @@ fn steps(
     // program is left in this one.
     privacy::show();
     if let Some(mounts) = plan.mounts() {
+        let arrange = if plan.has(FLAG_COVER) { cover } else { arrange };
         arrange(mounts, plan.has(FLAG_USERNS)).map_err(at(Stage::Mounts))?;
     }
     sys::chdir(plan.cwd().ok_or(missing)?).map_err(at(Stage::Cwd))?;
@@ -149,11 +150,33 @@ fn arrange(mounts: *const *const c_char, in_user_namespace: bool) -> Result<(), 
         sys::mount(path, path, bind)?;
         sys::set_read_only(path)
     })?;
-    each(mounts, b'h', &|path| match sys::mount(c"/dev/null".as_ptr(), path, libc::MS_BIND) {
-        // It has gone since it was found.
+    each(mounts, b'h', &|path| if_there(sys::mount(c"/dev/null".as_ptr(), path, libc::MS_BIND)))
+}
+
+/// Hides what the table says and leaves everything else to the program that comes next. A mount that
+/// has all the flags which that program would give it is not touched by it, so that what goes away
+/// meanwhile is no obstacle.
+fn cover(mounts: *const *const c_char, in_user_namespace: bool) -> Result<(), i32> {
+    let barred = libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+    let again = libc::MS_REMOUNT | libc::MS_BIND | barred;
+    enter_namespace(in_user_namespace)?;
+    sys::mount(std::ptr::null(), c"/".as_ptr(), libc::MS_REC | libc::MS_PRIVATE)?;
+    each(mounts, b'h', &|path| {
+        if_there(sys::mount(c"/dev/null".as_ptr(), path, libc::MS_BIND))?;
+        match sys::mount(std::ptr::null(), path, again) {
+            // No mount is there any more.
+            Err(libc::EINVAL) => Ok(()),
+            mounted => if_there(mounted),
+        }
+    })
+}
+
+/// What has gone since it was found need not be hidden.
+fn if_there(mounted: Result<(), i32>) -> Result<(), i32> {
+    match mounted {
         Err(libc::ENOENT) => Ok(()),
         mounted => mounted,
-    })
+    }
 }
 
 /// Makes a namespace for mounts, and one for users where that is what it takes.

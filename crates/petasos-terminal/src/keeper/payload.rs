@@ -33,6 +33,8 @@ pub(crate) const FLAG_USERNS: u64 = 1 << 1;
 pub(crate) const FLAG_DIRECTORY: u64 = 1 << 2;
 /// The program has no rights beyond its user's.
 pub(crate) const FLAG_POWERLESS: u64 = 1 << 3;
+/// The mount table only hides; a confining program arranges everything else.
+pub(crate) const FLAG_COVER: u64 = 1 << 4;
 
 /// What the writer is given.
 #[derive(Debug, Default)]

@@ -12,7 +12,7 @@ use petasos_contract::environment::{EnvError, Sandbox};
 use super::paths::Scope;
 use super::seccomp::{Connect, Covered};
 use super::{Confinement, none, seccomp};
-use crate::keeper;
+use crate::keeper::{self, FLAG_COVER, FLAG_USERNS, Namespaces};
 
 const PLACES: &[&str] = &["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"];
 
@@ -56,6 +56,7 @@ pub(super) fn usable() -> Option<PathBuf> {
 /// The words before the program.
 pub(super) fn prepare(
     bwrap: Option<&Path>,
+    namespaces: Namespaces,
     wanted: &Sandbox,
     scope: &Scope,
 ) -> Result<Confinement, EnvError> {
@@ -73,9 +74,18 @@ pub(super) fn prepare(
     for path in scope.protected() {
         bind("--ro-bind", path, path);
     }
-    for path in scope.sockets() {
-        bind("--bind", Path::new("/dev/null"), path);
-    }
+    // It insists that each is still there, and others may be gone by then: so they are covered
+    // before it starts, where we can do that.
+    let (mounts, flags) = match namespaces {
+        Namespaces::Direct => (scope.covers().map_err(fail)?, FLAG_COVER),
+        Namespaces::WithUsers => (scope.covers().map_err(fail)?, FLAG_COVER | FLAG_USERNS),
+        Namespaces::Refused => {
+            for path in scope.sockets() {
+                bind("--bind", Path::new("/dev/null"), path);
+            }
+            (Vec::new(), 0)
+        }
+    };
     if rustix::process::geteuid().is_root() {
         wrapper.extend(["--cap-drop", "ALL"].map(str::to_owned));
         let kept = keeper::KEPT_NAMES.iter().flat_map(|name| ["--cap-add", name]);
@@ -92,5 +102,5 @@ pub(super) fn prepare(
     let label = format!("{} (bwrap, seccomp{end}{network}", wanted.level.as_str());
     let variables = scope.variables();
     let handed = Some(handed);
-    Ok(Confinement { handed, wrapper, variables, label, ..Confinement::default() })
+    Ok(Confinement { handed, mounts, flags, wrapper, variables, label, ..Confinement::default() })
 }

@@ -97,6 +97,11 @@ impl Scope {
             .collect()
     }
 
+    /// The same for a program that mounts everything else by itself.
+    pub(super) fn covers(&self) -> Result<Vec<(CString, CString)>, String> {
+        self.sockets.iter().map(|path| Ok((c"h".to_owned(), text(path)?))).collect()
+    }
+
     /// What is mounted to be written, outer paths first.
     pub(super) fn bound(&self) -> Vec<PathBuf> {
         let mut all: Vec<PathBuf> = self.writable.iter().chain(&self.pinned).cloned().collect();

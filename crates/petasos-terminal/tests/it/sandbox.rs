@@ -2,6 +2,10 @@
 
 mod attempts;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use petasos_contract::environment::Environments;
 use petasos_contract::environment::Health;
 use petasos_contract::terminal::{Ended, Terminal};
@@ -154,6 +158,38 @@ async fn bubblewrap_refuses_the_same_where_landlock_is_not_to_be_had() {
     if let Some(by) = bubblewrap(test).await {
         all_end_as_expected(by, "bwrap").await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sockets_that_come_and_go_keep_no_confined_command_from_starting() {
+    let test = "sockets_that_come_and_go_keep_no_confined_command_from_starting";
+    if bubblewrap(test).await.is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let busy = Arc::new(AtomicBool::new(true));
+    let (at, goes_on) = (folder.path().to_path_buf(), Arc::clone(&busy));
+    let others = std::thread::spawn(move || {
+        for number in (0..50).cycle() {
+            if !goes_on.load(Ordering::Relaxed) {
+                return;
+            }
+            let path = at.join(number.to_string());
+            let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+            std::thread::sleep(Duration::from_millis(2));
+            drop(listener);
+            std::fs::remove_file(&path).unwrap();
+        }
+    });
+    for by in ["bwrap", "auto"] {
+        let stage = stage("workspace-offline", by);
+        for _ in 0..12 {
+            let ran = stage.run("true").await;
+            assert_eq!(ran.ended, Ended::Exited(0), "{by}: {}", ran.output);
+        }
+    }
+    busy.store(false, Ordering::Relaxed);
+    others.join().unwrap();
 }
 
 #[test]
