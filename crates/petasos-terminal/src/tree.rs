@@ -21,6 +21,19 @@ pub fn start_time(pid: u32) -> Option<u64> {
     fields.get(19)?.parse().ok()
 }
 
+/// Whether a process still runs. The first one of a container that is being killed stays listed until
+/// the last of the others is gone, though nothing of the container runs any more.
+pub(crate) fn runs(pid: u32) -> bool {
+    /// The kernel's mark of a process that ends.
+    const EXITING: u32 = 4;
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let Some((_, fields)) = stat.rsplit_once(") ") else { return false };
+    let mut fields = fields.split(' ');
+    let ended = fields.next().is_none_or(|state| matches!(state, "Z" | "X"));
+    let flags = fields.nth(5).and_then(|flags| flags.parse::<u32>().ok()).unwrap_or(EXITING);
+    !ended && flags & EXITING == 0
+}
+
 /// Every living descendant of a process.
 pub(crate) fn descendants(root: u32) -> Vec<u32> {
     let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
@@ -67,4 +80,59 @@ pub(crate) fn handle(pid: u32, started: u64) -> io::Result<Option<OwnedFd>> {
 /// Asks a process to end.
 pub(crate) fn terminate(handle: &OwnedFd) -> io::Result<()> {
     Ok(pidfd_send_signal(handle, Signal::TERM)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Child, Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[expect(clippy::disallowed_methods, reason = "the processes are what this is about")]
+    fn start(words: &[&str]) -> Child {
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    fn send(pid: u32, signal: Signal) {
+        let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+        rustix::process::kill_process(pid, signal).unwrap();
+    }
+
+    fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            if let Some(found) = look() {
+                return found;
+            }
+            assert!(Instant::now() < deadline);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    #[test]
+    fn the_first_process_of_a_container_that_is_being_killed_runs_no_more() {
+        if !rustix::process::geteuid().is_root() {
+            let why = "only root makes namespaces everywhere";
+            petasos_testkit::skip("the_first_process_of_a_container", "root", why);
+            return;
+        }
+        let mut container = start(&["unshare", "--pid", "--fork", "sleep", "300"]);
+        let child = |of: u32| eventually(|| descendants(of).first().copied());
+        let first = child(container.id());
+        let words = ["nsenter", "--target", &first.to_string(), "--pid", "sleep", "301"];
+        let mut guest = start(&words);
+        let last = child(guest.id());
+        assert!(runs(first) && runs(last));
+        // Whoever is stopped reaps nobody, so that the container cannot come to its end.
+        send(guest.id(), Signal::STOP);
+        send(first, Signal::KILL);
+        eventually(|| start_time(last).is_none().then_some(()));
+        assert!(start_time(first).is_some(), "it is listed for as long as the last one is");
+        assert!(!runs(first));
+        send(guest.id(), Signal::CONT);
+        guest.wait().unwrap();
+        container.wait().unwrap();
+    }
 }

@@ -54,7 +54,7 @@ pub(super) struct Known {
 impl Known {
     /// Whether its first process lives; the list keeps some that do not.
     pub(super) fn lives(&self) -> bool {
-        tree::start_time(self.pid).is_some()
+        tree::runs(self.pid)
     }
 
     fn forget_logs(&self) {
