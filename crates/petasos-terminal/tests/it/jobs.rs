@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use petasos_contract::clock::ManualClock;
+use petasos_contract::environment::{Environments, Launch, Step};
 use petasos_contract::jobs::{Completion, JobEvent, JobId, JobStatus, Jobs, Lines, Notify, Waited};
 use petasos_contract::terminal::Terminal;
 use petasos_terminal::Engine;
@@ -219,7 +220,7 @@ async fn a_number_that_now_means_another_process_is_left_alone() {
 async fn a_session_that_comes_back_finds_its_own_jobs_and_no_others() {
     let stage = Stage::new();
     let running = start(&stage, "echo up; sleep 60", Notify::Silent).await;
-    let over = start(&stage, "sleep 0.5; exit 7", Notify::Silent).await;
+    let over = start(&stage, "exit 7", Notify::Silent).await;
     end(&stage, &over).await;
     let other = stage.session("other");
     stage.engine.start(command("sleep 60"), Notify::Silent, &other).await.unwrap();
@@ -236,6 +237,20 @@ async fn a_session_that_comes_back_finds_its_own_jobs_and_no_others() {
     assert!(jobs.kill(&running, &cx).await.unwrap().unwrap().0);
     jobs.recall(&other).await;
     jobs.end_all(Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn a_program_that_ended_before_it_was_kept_can_be_written_down() {
+    let stage = Stage::new();
+    let cx = stage.cx();
+    let place = stage.engine.of(&cx).await.unwrap();
+    let launch = Launch::shell("echo over; exit 7", place.facts().temp.clone());
+    let mut process = place.spawn(launch, &cx).await.unwrap();
+    while process.next(&mut Vec::new()).await.unwrap() != Step::Closed {}
+    process.control().emptied().await;
+    let handle = process.control().keep().await.unwrap();
+    assert!(handle.is_some());
+    assert!(place.find(&handle.unwrap()).await.unwrap().is_none(), "nothing of it lives");
 }
 
 #[tokio::test]

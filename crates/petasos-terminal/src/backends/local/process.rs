@@ -280,11 +280,9 @@ impl Control for LocalControl {
             let kept = found::Kept::make(&self.folder, self.pid, self.sitter).map_err(io)?;
             let [raw, exit] = [&kept.raw, &kept.exit].map(|file| file.as_fd());
             match self.line.keep([self.output.get_ref().as_fd(), raw, exit]) {
-                // It is over already: there is nothing to find again.
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                    found::discard(&kept.handle);
-                    return Ok(None);
-                }
+                // It is over already, and nothing of it will be found again: but it is written down
+                // like every other, so that later programs hear how it ended.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
                 kept => kept.map_err(io)?,
             }
             *self.kept.lock() = Some(kept.handle.clone());
