@@ -11,6 +11,7 @@ pub(crate) mod compute;
 pub(crate) mod evaluate;
 pub(crate) mod given;
 mod handed;
+mod iterate;
 pub(crate) mod print;
 pub(crate) mod scan;
 pub(crate) mod sed;

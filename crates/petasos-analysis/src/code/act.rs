@@ -222,10 +222,11 @@ impl Walker<'_, '_, '_> {
             {
                 self.shell(text.clone());
             }
-            (_, Value::Text(program), Some(items)) => {
-                let mut argv = vec![program.clone()];
-                argv.extend(items);
-                self.program(argv);
+            (_, Value::Text(_), Some(_)) => {
+                let list = |value: &Value| matches!(value, Value::List(_));
+                let last = args.iter().position(list).unwrap_or_default();
+                let words = args.iter().take(last + 1).flat_map(Value::each);
+                self.program(words.map(|word| word.text()).collect());
             }
             // `popen("sh", "w")`
             (Action::Command, Value::Text(text), None) if is_mode(args.get(1)) => {
@@ -289,7 +290,7 @@ impl Walker<'_, '_, '_> {
         let on_receiver = args.first().is_none_or(|value| value.text() != subject);
         let mode = args.get(usize::from(!on_receiver));
         let writes = matches!(mode, Some(Value::Text(mode)) if mode.len() <= 4 && mode.contains(['w', 'a', 'x', '+']))
-            || self.reader.tokens.get(inside).unwrap_or_default().iter().any(|token| matches!(token, Token::Name(flag) if ends("O_WRONLY O_RDWR O_APPEND O_TRUNC", flag)));
+            || self.reader.tokens.get(inside).unwrap_or_default().iter().any(|token| matches!(token, Token::Name(flag) if ends("O_WRONLY O_RDWR O_APPEND O_TRUNC inplace", flag)));
         self.touch(if writes { Deed::Write } else { Deed::Read }, subject);
         if writes {
             self.opened = Some(subject.to_owned());

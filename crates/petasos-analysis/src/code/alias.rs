@@ -54,35 +54,6 @@ pub(super) fn names(tokens: &[Token], language: Language) -> HashMap<String, Str
     found
 }
 
-/// Names that run over a list of strings: `for c in ["a", "b"]`.
-pub(super) fn loops(tokens: &[Token]) -> HashMap<String, Vec<String>> {
-    let mut found = HashMap::new();
-    for (at, window) in tokens.windows(4).enumerate() {
-        let [Token::Name(word), Token::Name(name), Token::Name(within), Token::Sign('[' | '(')] =
-            window
-        else {
-            continue;
-        };
-        let begins = matches!(word.as_str(), "for" | "const" | "let" | "var");
-        if !begins || !matches!(within.as_str(), "in" | "of") || found.len() >= 16 {
-            continue;
-        }
-        let inside = tokens.iter().skip(at + 4);
-        let items: Vec<String> = inside
-            .take_while(|token| matches!(token, Token::Text(_) | Token::Sign(',')))
-            .filter_map(|token| match token {
-                Token::Text(text) => Some(text.clone()),
-                _ => None,
-            })
-            .take(8)
-            .collect();
-        if !items.is_empty() {
-            found.insert(name.clone(), items);
-        }
-    }
-    found
-}
-
 /// `name` with its other name taken back; `None` when it has none.
 pub(super) fn known(name: &str, others: &HashMap<String, String>) -> Option<String> {
     if others.is_empty() {

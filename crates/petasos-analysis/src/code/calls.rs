@@ -103,7 +103,7 @@ const ROWS: &[(Action, &str)] = &[
     (Action::Enter, "chdir"),
     (Action::Kill, "kill killpg posix_kill"),
     (Action::Mode, "chmod chmodSync lchmod chmod_R umask"),
-    (Action::Power, "reboot"),
+    (Action::Power, "reboot Reboot PowerOff"),
 ];
 
 static BY_NAME: LazyLock<Table<Action>> = LazyLock::new(|| {
@@ -134,6 +134,7 @@ fn on_owner(name: &str, owner: &str, last: &str) -> Option<Action> {
             Action::Command
         }
         "execute" | "cmd" if owner == "os" => Action::Command,
+        "input" if owner == "fileinput" => Action::Open,
         "execute" => Action::Query,
         "removeItem" if lists("default fileManager fm FileManager", owner) => Action::DeleteTree,
         "sync" | "manual" if matches!(owner, "rimraf" | "del" | "trash") => Action::DeleteTree,

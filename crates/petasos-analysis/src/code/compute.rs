@@ -8,6 +8,16 @@ use crate::path;
 use crate::shell::normalise::UNKNOWN;
 use crate::words::lists;
 
+/// Whether a function or a property of that name is the home of the user.
+pub(super) fn is_home(last: &str) -> bool {
+    let plain: String = last.chars().filter(char::is_ascii_alphanumeric).collect();
+    lists(
+        "homedir userhome userhomedir gethomedir gethomedirectory homedirectory nshomedirectory myhome \
+        homedirectoryforcurrentuser pwdir userhomedirpathname gethome userhomepath",
+        &plain.to_ascii_lowercase(),
+    )
+}
+
 /// The letters with these codes.
 fn letters<'v>(codes: impl Iterator<Item = &'v str>) -> Option<Vec<String>> {
     codes
@@ -304,8 +314,17 @@ pub(super) fn method(name: &str, value: &Value, args: &[Value]) -> Value {
     match (name.trim_start_matches('.'), value) {
         ("join", Value::Text(separator)) => match args.first() {
             Some(Value::List(items)) => Value::Text(items.join(separator)),
+            // `Pathname("/").join("etc")`
+            Some(Value::Text(_)) => {
+                args.iter().fold(value.clone(), |value, arg| concatenated(&value, arg, "/"))
+            }
             _ => Value::Unknown,
         },
+        (
+            "rglob" | "glob" | "iterdir" | "children" | "each_child" | "entries",
+            Value::Text(root),
+        ) => Value::Text(format!("{root}/*")),
+        ("listdir" | "readdirSync" | "readdir" | "scandir", _) => Value::Text("*".to_owned()),
         ("join", Value::List(items)) => {
             let separator = args.first().map_or_else(|| ",".to_owned(), Value::text);
             Value::Text(items.join(&separator))

@@ -31,6 +31,14 @@ impl Value {
             Self::Unknown => UNKNOWN.to_string(),
         }
     }
+
+    /// What stands in a list, or the one value.
+    pub(crate) fn each(&self) -> Vec<Self> {
+        match self {
+            Self::List(items) => items.iter().cloned().map(Self::Text).collect(),
+            value => vec![value.clone()],
+        }
+    }
 }
 
 /// Reads expressions from tokens.
@@ -231,7 +239,8 @@ impl Reader<'_> {
                     *value = match last {
                         "b64decode" | "urlsafe_b64decode" | "decode64" | "fromhex"
                         | "unhexlify" | "decompress" | "loads" => self.function(&name, last, &args),
-                        "homedir" | "home" => Value::Text(self.home.clone()),
+                        "home" => Value::Text(self.home.clone()),
+                        last if compute::is_home(last) => Value::Text(self.home.clone()),
                         "readFileSync" | "readFile" if is_descriptor(args.first()) => {
                             self.stdin.clone().map_or(Value::Unknown, Value::Text)
                         }
@@ -316,8 +325,10 @@ impl Reader<'_> {
 
     fn named(&mut self, name: &str, at: usize, nesting: u32) -> (Value, usize) {
         let last = name.rsplit(['.', ':', '>']).next().unwrap_or_default();
-        if matches!(name, "process.env.HOME" | "$HOME") || matches!(last, "HOMEDIR") {
-            return (Value::Text(self.home.clone()), at + 1);
+        if matches!(name, "process.env.HOME" | "$HOME") || compute::is_home(last) {
+            let call = at + 1 + usize::from(self.sign(at + 1, '!'));
+            let end = if self.sign(call, '(') { self.skip(call) } else { at + 1 };
+            return (Value::Text(self.home.clone()), end);
         }
         if lists("environ ENV env $ENV _ENV $_ENV $_SERVER ENVIRON", last)
             && matches!(self.tokens.get(at + 1), Some(Token::Sign('[' | '{')))
@@ -340,8 +351,12 @@ impl Reader<'_> {
         if let Some((head, method)) = name.split_once('.')
             && let Some(value @ (Value::Text(_) | Value::List(_))) =
                 self.constants.get(head).cloned()
-            && self.sign(at + 1, '(')
         {
+            // A property of an entry of a listing is where it stands.
+            if !self.sign(at + 1, '(') {
+                let entry = lists("path to_s to_path fullname FullName PSPath", method);
+                return (if entry { value } else { Value::Unknown }, at + 1);
+            }
             let (args, next) = self.arguments(at + 1, nesting + 1);
             return (compute::method(&format!(".{method}"), &value, &args), next);
         }
@@ -351,12 +366,12 @@ impl Reader<'_> {
         }
         let follows = matches!(
             self.tokens.get(at + 1),
-            Some(Token::Text(_) | Token::Number(_) | Token::Name(_))
+            Some(Token::Text(_) | Token::Number(_) | Token::Name(_) | Token::Sign('['))
         );
         if self.loose && follows && lists("join reverse scalar sprintf pack chr lc uc", name) {
             return self.loose_call(name, at, nesting);
         }
-        if last == "homedir" || name.ends_with("Dir.home") {
+        if name.ends_with("Dir.home") {
             return (Value::Text(self.home.clone()), at + 1);
         }
         let value = self.constants.get(name).cloned().unwrap_or(Value::Unknown);
@@ -406,7 +421,7 @@ impl Reader<'_> {
                 ),
                 _ => Value::Unknown,
             },
-            "home" | "homedir" => Value::Text(self.home.clone()),
+            "home" => Value::Text(self.home.clone()),
             "getenv" | "get" | "fetch" if last == "getenv" || holds("env ENV", name) => {
                 self.variable(&first.text())
             }

@@ -180,30 +180,23 @@ impl Walker<'_, '_, '_> {
         let each = at > 1
             && self.sign(at + 1, ')')
             && matches!(self.reader.tokens.get(at - 2), Some(Token::Name(outer)) if lists("forEach map each", outer.rsplit('.').next().unwrap_or_default()));
-        let acts = matches!(
-            calls::action(name),
-            Some(Action::DeleteTree | Action::Delete | Action::Command | Action::Program)
-        );
-        if !acts || !each && self.sign(at + 1, ')') {
+        let action = calls::action(name);
+        let runs = matches!(action, Some(Action::Command | Action::Program));
+        if !runs && !matches!(action, Some(Action::DeleteTree | Action::Delete)) {
             return;
         }
-        let mut open = 0i32;
-        let behind = self.reader.tokens.iter().skip(at + 1).take(24).take_while(|token| {
-            open += match token {
-                Token::Sign('(' | '[' | '{') => 1,
-                Token::Sign(')' | ']' | '}') => -1,
-                _ => 0,
-            };
-            open >= 0 && !matches!(token, Token::Sign(';' | '\n'))
-        });
-        let given: Vec<Value> = behind
-            .filter_map(|token| match token {
-                Token::Text(text) => Some(Value::Text(text.clone())),
-                _ => None,
-            })
-            .collect();
-        if each || !given.is_empty() {
-            self.act(name, &given, at, at + 1);
+        if each {
+            self.act(name, &[], at, at + 1);
+        } else if self.sign(at + 1, ',') {
+            let (given, _) = self.reader.loose_items(at + 2, 0);
+            let words = |value: &Value| matches!(value, Value::List(items) if !items.iter().any(|item| item.contains(' ')));
+            if runs && given.first().is_some_and(words) {
+                self.act(name, &given, at, at + 1);
+                return;
+            }
+            for value in given.iter().flat_map(Value::each).take(8) {
+                self.act(name, &[value], at, at + 1);
+            }
         }
     }
 

@@ -61,9 +61,9 @@ impl Scanner {
                 && !self.peek(2).is_alphanumeric()
                 && self.peek(2) != ' ' =>
             {
-                let runs = self.peek(1) == 'x';
+                let kind = self.peek(1);
                 self.at += 2;
-                self.delimited(runs);
+                self.delimited(kind);
             }
             _ if letter.is_whitespace() => {
                 if letter == '\n' {
@@ -178,7 +178,7 @@ impl Scanner {
     }
 
     /// `%x(…)`, `qx{…}`, `q(…)`: the cursor on the opening sign.
-    fn delimited(&mut self, runs: bool) {
+    fn delimited(&mut self, kind: char) {
         let open = self.peek(0);
         let close = match open {
             '(' => ')',
@@ -203,7 +203,17 @@ impl Scanner {
             }
             text.push(letter);
         }
-        self.tokens.push(if runs { Token::Command(text) } else { Token::Text(text) });
+        match kind {
+            'x' => self.tokens.push(Token::Command(text)),
+            'w' => {
+                self.tokens.push(Token::Sign('['));
+                for word in text.split_whitespace() {
+                    self.tokens.extend([Token::Text(word.to_owned()), Token::Sign(',')]);
+                }
+                self.tokens.push(Token::Sign(']'));
+            }
+            _ => self.tokens.push(Token::Text(text)),
+        }
     }
 
     fn number(&mut self) {
@@ -257,7 +267,7 @@ impl Scanner {
             && !is_name(quote)
             && !matches!(quote, ',' | ';' | ')' | '=')
         {
-            self.delimited(matches!(name.as_str(), "qx" | "qqx"));
+            self.delimited(name.chars().next_back().unwrap_or_default());
             return;
         }
         self.tokens.push(Token::Name(name));

@@ -93,7 +93,17 @@ impl Walker<'_, '_, '_> {
         self.seen.lists |= listed;
         if listed || calls::lists_files(name) && self.sign(at + 1, '(') {
             let (args, _) = self.reader.arguments(at + 1, 0);
-            let root = args.into_iter().find_map(|value| match value {
+            let owner =
+                name.rsplit_once('.').and_then(|(owner, _)| self.reader.constants.get(owner));
+            let owner = match &self.receiver {
+                Some((place, value)) if *place == at => Some(value),
+                _ => owner,
+            };
+            // `Path("x").rglob("*")` lists what it is called on.
+            let owner = owner
+                .filter(|_| lists("rglob glob iterdir walk children entries each_child", last))
+                .cloned();
+            let root = owner.into_iter().chain(args).find_map(|value| match value {
                 Value::Text(text) => Some(text),
                 _ => None,
             });

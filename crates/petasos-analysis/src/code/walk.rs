@@ -71,19 +71,18 @@ impl Engine<'_> {
             receiver: None,
             printed: String::new(),
             opened: None,
+            round: 0,
+            rounds: 1,
         };
-        let mut loops = alias::loops(&tokens);
-        if let Some(stdin) = &walker.reader.stdin {
-            loops.extend(by_line(stdin, language));
-        }
-        let rounds = loops.values().map(Vec::len).max().unwrap_or(1).clamp(1, 8);
-        for round in 0..rounds {
-            for (name, items) in &loops {
-                if let Some(item) = items.get(round).or_else(|| items.last()) {
-                    walker.reader.constants.insert(name.clone(), Value::Text(item.clone()));
-                }
+        let lines = walker.reader.stdin.as_ref().map(|stdin| by_line(stdin, language));
+        let mut round = 0;
+        while round < walker.rounds.min(8) {
+            walker.round = round;
+            for (name, items) in lines.iter().flatten() {
+                walker.stands_for(name, &Value::List(items.clone()));
             }
             walker.walk();
+            round += 1;
         }
         walker.conclude();
         if walker.engine.report.analysis.findings.is_empty() {
@@ -126,6 +125,9 @@ pub(super) struct Walker<'w, 'e, 't> {
     pub(super) printed: String,
     /// The file that was opened last to be written.
     pub(super) opened: Option<String>,
+    /// The text is read once for each thing that its loops run over.
+    pub(super) round: usize,
+    pub(super) rounds: usize,
 }
 
 impl Walker<'_, '_, '_> {
@@ -144,6 +146,7 @@ impl Walker<'_, '_, '_> {
                 Token::Text(text) => self.text(text, at),
                 Token::Name(name) => {
                     self.notice(name, at);
+                    self.iterate(name, at);
                     match alias::known(name, &self.others) {
                         Some(known) => self.name(&known, at),
                         None => self.name(name, at),
@@ -291,7 +294,8 @@ impl Walker<'_, '_, '_> {
             Some(Token::Text(_) | Token::Number(_) | Token::Name(_))
         ) || self.sign(at + 1, '[')
             && (self.reader.loose && name.starts_with("run")
-                || self.language == Language::Other && calls::action(name).is_some())
+                || (self.reader.loose || self.language == Language::Other)
+                    && calls::action(name).is_some())
     }
 
     /// `print F "x"`, `open my $f, …`: a handle is no text.

@@ -170,12 +170,16 @@ impl Engine<'_> {
             // Names that come line by line are a list, whoever wrote it.
             taint = taint.with(Taint::LISTING);
         }
+        let separators = self.separators();
         if let (true, Some(name)) = (array, names.first()) {
-            let items = line.map(|line| line.split_whitespace().map(str::to_owned).collect());
+            let parts = |line: String| {
+                let words = line.split(|letter| separators.contains(letter));
+                words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+            };
+            let items = line.map(parts);
             self.state.set(&name.text, Value { array: items, ..Value::unknown(taint) });
             return;
         }
-        let separators = self.separators();
         let last = names.len().saturating_sub(1);
         let mut rest = line.clone().unwrap_or_default();
         for (position, name) in names.iter().enumerate() {

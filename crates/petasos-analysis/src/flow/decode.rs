@@ -70,7 +70,10 @@ pub(crate) fn rot13(text: &str) -> String {
         .collect()
 }
 
-/// Decoded bytes are worth reading when they are text.
-fn readable(bytes: Vec<u8>) -> Option<String> {
+/// Decoded bytes are worth reading when they are text, also with two bytes a letter.
+fn readable(mut bytes: Vec<u8>) -> Option<String> {
+    if bytes.len() > 1 && bytes.iter().skip(1).step_by(2).all(|byte| *byte == 0) {
+        bytes = bytes.into_iter().step_by(2).collect();
+    }
     String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
 }

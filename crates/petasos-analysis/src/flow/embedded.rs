@@ -28,7 +28,7 @@ pub(super) const DATA: &str = "\
  docker kubectl rsync scp tar dialog whiptail zenity kdialog osascript tmux \
  prettier eslint mdcat glow pandoc split strings expect for case env sudo apply_patch \
  unzip zip exit return date bash-language-server shuf patch npm cargo yarn pnpm aspell \
- hunspell";
+ hunspell string";
 
 /// Options whose value is a text for people, or a name.
 const ABOUT: &str = "-t -m -k -g --message --title --body --description --comment --grep --name \

@@ -103,7 +103,7 @@ pub(super) fn agent_target(path: &str, facts: &Facts) -> Option<Target> {
 const STARTUP: &str = ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zprofile \
     .zshenv .zlogin .zlogout .kshrc .cshrc .tcshrc .login .mkshrc .config/fish/config.fish \
     .pam_environment .xinitrc .xsession .xprofile .xsessionrc .inputrc .config/nushell/config.nu \
-    .config/nushell/env.nu .envrc .rhosts .shrc .oh-my-zsh .forward";
+    .config/nushell/env.nu .envrc .rhosts .shrc .oh-my-zsh .forward .bashrc.d .zshrc.d .profile.d .config/fish/conf.d .config/fish/functions";
 
 /// Places below a home that hold keys, tokens or passwords.
 const CREDENTIALS: &str = ".ssh .netrc .pgpass .npmrc .pypirc .git-credentials .aws .gnupg .kube .docker .azure \

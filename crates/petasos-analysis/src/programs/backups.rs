@@ -6,6 +6,7 @@ use crate::rule::Signal::SnapshotDelete;
 pub(super) static PROGRAMS: &[Program] = &[
     act(SnapshotDelete, "btrfs", "subvolume|sub delete|del"),
     act(SnapshotDelete, "timeshift", "--delete*"),
+    act(SnapshotDelete, "zfs", "rollback|recv -r|-F|-Rf"),
     act(SnapshotDelete, "tarsnap", "-d|--nuke"),
     act(SnapshotDelete, "rdiff-backup", "--remove*"),
     verbal(

@@ -13,7 +13,7 @@ pub(super) static PROGRAMS: &[Program] = &[
     act(Emptied, "postsuper", "-d=ALL"),
     act(Emptied, "exim exim4", "@-Mrm"),
     act(Emptied, "conda mamba micromamba", "env remove|delete"),
-    act(Emptied, "puppet", "~ensure=>absent"),
+    act(Emptied, "puppet", "~ensure=>absent|ensure=absent|ensure=stopped"),
     act(
         Emptied,
         "ansible",

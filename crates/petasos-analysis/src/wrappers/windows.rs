@@ -33,7 +33,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         let lower = arg.text.to_ascii_lowercase();
         if lower == "-ec" || lower.len() > 1 && "-encodedcommand".starts_with(&lower) {
             let text = rest.next().map(|arg| arg.text.clone()).unwrap_or_default();
-            let plain = decode::base64(&text).unwrap_or_default().replace('\0', "");
+            let plain = decode::base64(&text).unwrap_or_default();
             inners
                 .list
                 .push(Inner::Code(Language::PowerShell, Arg::of(plain, arg.span, Taint::DECODED)));
