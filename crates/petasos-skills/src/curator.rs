@@ -1,9 +1,11 @@
 //! The upkeep of skills: what nobody has used for long is called stale, then put away; every change
 //! can be taken back. Only skills that a model made are put away, and ours where
-//! `curator.prune_builtins` says so; never what a person wrote, installed or pinned.
+//! `curator.prune_builtins` says so; never what a person wrote, installed or pinned. Where
+//! `curator.consolidate` is on, a model merges those that models made.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use petasos_contract::{CallContext, Settings};
@@ -11,6 +13,7 @@ use petasos_fs::Record as File;
 use serde::{Deserialize, Serialize};
 
 use crate::change::archived;
+use crate::digest::digest_of;
 use crate::discover::Skill;
 use crate::error::SkillError;
 use crate::library::Library;
@@ -33,6 +36,8 @@ pub struct CuratorSettings {
     pub stale_after_days: u64,
     /// After so many days without use it is put away.
     pub archive_after_days: u64,
+    /// Whether a model merges skills that say the same.
+    pub consolidate: bool,
     /// Whether skills that come with the program are switched off, too.
     pub prune_builtins: bool,
     /// How many copies are kept; none are made with zero.
@@ -58,6 +63,7 @@ impl CuratorSettings {
             min_idle: Duration::from_secs(number("min_idle_hours", 2) * 3600),
             stale_after_days: number("stale_after_days", 30).max(1),
             archive_after_days: number("archive_after_days", 90).max(1),
+            consolidate: flag("consolidate", false),
             prune_builtins: flag("prune_builtins", false),
             backups: if is_kept { usize::try_from(keep).unwrap_or(5).clamp(1, 100) } else { 0 },
         }
@@ -171,8 +177,7 @@ pub fn run(library: &Library, cx: &CallContext, now: SystemTime) -> Result<Repor
     let steps = plan(library, cx, now)?;
     let settings = &cx.settings;
     let moves = steps.iter().any(|step| matches!(step.becomes, Move::Archive | Move::Disable));
-    let keep = CuratorSettings::of(settings).backups;
-    let backup = if moves && keep > 0 { Some(back_up(settings, &steps, keep)?) } else { None };
+    let backup = if moves { stepped(settings, &steps)? } else { None };
     for step in &steps {
         if step.becomes == Move::Archive {
             archived(&places::home(settings), &step.folder, &step.name)?;
@@ -192,6 +197,36 @@ pub fn run(library: &Library, cx: &CallContext, now: SystemTime) -> Result<Repor
     }
     edit(settings, |known| known.last_run_at = Some(usage::at(seconds_of(now))))?;
     Ok(Report { steps, backup })
+}
+
+/// Skills that a model may merge: models made them, nobody pinned or installed them.
+pub fn mergeable(library: &Library, cx: &CallContext) -> Result<Vec<Arc<Skill>>, SkillError> {
+    let hub = lock::read(&cx.settings)?.installed;
+    let usage = Usage::of(&cx.settings);
+    let may = |skill: &&Arc<Skill>| {
+        let record = usage.get(&skill.name);
+        let by_model = record.is_some_and(|record| {
+            record.created_by.as_deref() == Some("agent") && !record.pinned && !record.is_off()
+        });
+        skill.place == PlaceKind::Home && by_model && !hub.contains_key(&skill.name)
+    };
+    Ok(library.survey(cx).skills.iter().filter(may).cloned().collect())
+}
+
+/// A copy of skills that are about to be merged: `rollback` makes them what they are now.
+pub fn keep(settings: &Settings, skills: &[Arc<Skill>]) -> Result<Option<String>, SkillError> {
+    let usage = Usage::of(settings);
+    let one = |skill: &Arc<Skill>| {
+        let kept = Kept {
+            below: below(settings, &skill.folder, &skill.name),
+            is_whole: true,
+            record: usage.get(&skill.name).cloned().unwrap_or_default(),
+            name: skill.name.clone(),
+            ..Kept::default()
+        };
+        (kept, skill.folder.clone())
+    };
+    back_up(settings, skills.iter().map(one).collect())
 }
 
 /// What is known of the upkeep.
@@ -228,8 +263,12 @@ pub fn rollback(settings: &Settings, name: Option<&str>) -> Result<Vec<String>, 
     let mut back = Vec::new();
     for one in kept {
         let to = places::home(settings).join(&one.below);
-        if one.becomes_archive && !to.exists() {
-            copy(&from.join("skills").join(&one.name), &to)?;
+        let copied = from.join("skills").join(&one.name);
+        if one.is_whole && to.exists() && digest_of(&to)? != digest_of(&copied)? {
+            archived(&places::home(settings), &to, &one.name)?;
+        }
+        if (one.becomes_archive || one.is_whole) && !to.exists() {
+            copy(&copied, &to)?;
         }
         Usage::edit(settings, &one.name, |record| *record = one.record.clone())?;
         back.push(one.name);
@@ -239,14 +278,45 @@ pub fn rollback(settings: &Settings, name: Option<&str>) -> Result<Vec<String>, 
 
 /// What a copy says of one skill.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 struct Kept {
     name: String,
     below: PathBuf,
     becomes_archive: bool,
+    /// It was about to be changed: what it was comes back, whatever is there.
+    is_whole: bool,
     record: Record,
 }
 
-fn back_up(settings: &Settings, steps: &[Step], keep: usize) -> Result<String, SkillError> {
+/// A copy before the steps of a run.
+fn stepped(settings: &Settings, steps: &[Step]) -> Result<Option<String>, SkillError> {
+    let usage = Usage::of(settings);
+    let one = |step: &Step| {
+        let kept = Kept {
+            name: step.name.clone(),
+            below: below(settings, &step.folder, &step.name),
+            becomes_archive: step.becomes == Move::Archive,
+            is_whole: false,
+            record: usage.get(&step.name).cloned().unwrap_or_default(),
+        };
+        (kept, step.folder.clone())
+    };
+    back_up(settings, steps.iter().map(one).collect())
+}
+
+fn below(settings: &Settings, folder: &Path, name: &str) -> PathBuf {
+    let below = folder.strip_prefix(places::home(settings)).map(Path::to_owned);
+    below.unwrap_or_else(|_| PathBuf::from(name))
+}
+
+fn back_up(
+    settings: &Settings,
+    skills: Vec<(Kept, PathBuf)>,
+) -> Result<Option<String>, SkillError> {
+    let keep = CuratorSettings::of(settings).backups;
+    if keep == 0 {
+        return Ok(None);
+    }
     let name = usage::now().replace(':', "");
     let shelf = shelf(settings);
     let mut at = shelf.join(&name);
@@ -254,22 +324,14 @@ fn back_up(settings: &Settings, steps: &[Step], keep: usize) -> Result<String, S
         if !at.exists() {
             break;
         }
-        at = shelf.join(format!("{name}-{again}"));
+        at = shelf.join(format!("{name}-{again:02}"));
     }
-    let usage = Usage::of(settings);
     let mut kept = Vec::new();
-    for step in steps {
-        let below = step.folder.strip_prefix(places::home(settings)).map(Path::to_owned);
-        let becomes_archive = step.becomes == Move::Archive;
-        if becomes_archive {
-            copy(&step.folder, &at.join("skills").join(&step.name))?;
+    for (one, folder) in skills {
+        if one.becomes_archive || one.is_whole {
+            copy(&folder, &at.join("skills").join(&one.name))?;
         }
-        kept.push(Kept {
-            name: step.name.clone(),
-            below: below.unwrap_or_else(|_| PathBuf::from(&step.name)),
-            becomes_archive,
-            record: usage.get(&step.name).cloned().unwrap_or_default(),
-        });
+        kept.push(one);
     }
     fs::create_dir_all(&at).map_err(|error| SkillError::disk("written", &at, &error))?;
     let list = File::at(at.join("moved.json"));
@@ -280,7 +342,7 @@ fn back_up(settings: &Settings, steps: &[Step], keep: usize) -> Result<String, S
         let old = shelf.join(old);
         fs::remove_dir_all(&old).map_err(|error| SkillError::disk("removed", &old, &error))?;
     }
-    Ok(at.file_name().unwrap_or_default().to_string_lossy().into_owned())
+    Ok(Some(at.file_name().unwrap_or_default().to_string_lossy().into_owned()))
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), SkillError> {

@@ -5,10 +5,12 @@
 
 mod fetch;
 mod install;
+mod page;
 mod search;
 mod source;
 mod tar;
 mod tree;
+mod typed;
 
 pub use fetch::{Fetcher, Package};
 pub(crate) use install::is_tampered;
@@ -16,3 +18,4 @@ pub use install::{Decision, Review, decide, install, review, unified_files, unin
 pub use search::{Hit, Hits, tap, taps};
 pub use source::{Source, TrustLevel};
 pub use tree::unpacked;
+pub(crate) use typed::{Counter, Shown, VERBS};

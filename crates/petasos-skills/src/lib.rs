@@ -21,6 +21,7 @@
 //! | `curator` | what nobody uses is put away, and can be brought back |
 //! | `usage` | how often each one is read, used and changed |
 //! | `library` | all of it behind the port that sessions and tools use |
+//! | `settings`, `error` | the section `skills`, and why something was not done |
 
 pub mod change;
 mod consent;

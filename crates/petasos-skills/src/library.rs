@@ -7,6 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use petasos_contract::context::Principal;
 use petasos_contract::ports::{BroughtSkill, CalledSkill, Door, Ports, SkillLine, Skills};
+use petasos_contract::processes::Processes;
 use petasos_contract::terminal::Terminal;
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
 use petasos_redact::Redactor;
@@ -16,6 +17,7 @@ use crate::consent::Consent;
 use crate::disclose;
 use crate::discover::{Brought, Cache, Skill, Survey, Surveyor, Why};
 use crate::error::SkillError;
+use crate::hub::{Counter, Fetcher, Shown, VERBS};
 use crate::lending::Lending;
 use crate::pending::{self, Pending};
 use crate::places::PlaceKind;
@@ -41,6 +43,10 @@ struct Inner {
     terminal: Option<Arc<dyn Terminal>>,
     /// What whoever looks over a turn has read so far, by its conversation.
     viewed: Mutex<BTreeMap<SessionId, BTreeSet<(String, String)>>>,
+    /// Who starts git.
+    processes: Option<Arc<dyn Processes>>,
+    /// Skills of others that a person was shown.
+    shown: Shown,
 }
 
 impl std::fmt::Debug for Library {
@@ -53,7 +59,8 @@ impl Library {
     /// A library whose skills reach commands through these ports.
     pub fn new(ports: &Ports) -> Self {
         let (door, terminal) = (ports.door.clone(), ports.terminal.clone());
-        Self(Arc::new(Inner { door, terminal, ..Inner::default() }))
+        let processes = ports.processes.clone();
+        Self(Arc::new(Inner { door, terminal, processes, ..Inner::default() }))
     }
 
     /// The library that a program linked; one of its own where it linked none.
@@ -172,7 +179,24 @@ impl Library {
         .await
     }
 
-    /// Several skills that are called by one name, in their order; one that is missing fails all.
+    /// The texts of several skills in their order, in use from here on; one that is missing or
+    /// withheld fails all.
+    pub async fn loaded(
+        &self,
+        names: &[String],
+        cx: &CallContext,
+    ) -> Result<Vec<String>, SkillError> {
+        let mut texts = Vec::new();
+        for name in names {
+            let (text, told) = self.main(name, Happened::Used, cx).await?;
+            let folder = told.get("skill_dir").and_then(Value::as_str).unwrap_or_default();
+            let (_, body) = format::split(&text);
+            texts.push(format!("Skill `{name}`, in {folder}:\n\n{}", body.trim()));
+        }
+        Ok(texts)
+    }
+
+    /// Several skills that are called by one name.
     async fn together(
         &self,
         name: &str,
@@ -180,18 +204,11 @@ impl Library {
         words: &str,
         cx: &CallContext,
     ) -> Result<CalledSkill, String> {
-        let mut contexts = Vec::new();
-        for member in members {
-            let (text, told) =
-                self.main(member, Happened::Used, cx).await.map_err(|error| error.message)?;
-            let folder = told.get("skill_dir").and_then(Value::as_str).unwrap_or_default();
-            let (_, body) = format::split(&text);
-            contexts.push(format!("Skill `{member}`, in {folder}:\n\n{}", body.trim()));
-        }
+        let texts = self.loaded(members, cx).await.map_err(|error| error.message)?;
         let context = format!(
             "The user called the bundle `{name}`. Do what its skills say for the user's words \
              below.\n\n{}",
-            contexts.join("\n\n")
+            texts.join("\n\n")
         );
         let words = if words.is_empty() { format!("Use {name}.") } else { words.to_owned() };
         Ok(CalledSkill { context, words })
@@ -321,6 +338,12 @@ impl Skills for Library {
         let (words, settings) = (words.to_owned(), Arc::clone(&cx.settings));
         Box::pin(async move {
             let (verb, id) = words.split_once(char::is_whitespace).unwrap_or((&words, ""));
+            if VERBS.contains(&verb) {
+                let fetcher = Fetcher::new(&settings, self.0.processes.clone());
+                let counter = Counter { fetcher, shown: &self.0.shown, session: &cx.session };
+                let asked = Box::pin(counter.ask(verb, id)).await;
+                return Some(asked.map_err(|error| error.message));
+            }
             if !matches!(verb, "pending" | "diff" | "approve" | "reject") {
                 return None;
             }
@@ -377,7 +400,7 @@ fn decided(verb: &str, id: &str, settings: &Settings) -> Result<String, SkillErr
 }
 
 /// Looks at the disk on the pool that may wait for it.
-async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, SkillError> + Send + 'static,
 ) -> Result<T, SkillError> {
     match tokio::task::spawn_blocking(work).await {

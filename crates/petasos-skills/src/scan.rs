@@ -189,14 +189,18 @@ fn is_prose(name: &str) -> bool {
     ["md", "markdown", "txt", "mdx"].iter().any(|prose| ending == *prose)
 }
 
+/// Whether nobody sees a letter, or it moves the others.
+pub(crate) fn is_hidden(letter: char) -> bool {
+    let mut buffer = [0; 4];
+    letter.is_control() || orders::hides_characters(letter.encode_utf8(&mut buffer))
+}
+
 /// A text as a person may safely see it.
-fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     let cut = text.trim().chars().take(SHOWN_CHARS);
     let mut shown = String::new();
     for character in cut {
-        let mut buffer = [0; 4];
-        let one: &str = character.encode_utf8(&mut buffer);
-        if character.is_control() || orders::hides_characters(one) {
+        if is_hidden(character) {
             shown.extend(character.escape_unicode());
         } else {
             shown.push(character);

@@ -187,7 +187,7 @@ pub fn staged_because(change: &Change, cx: &CallContext) -> Option<&'static str>
     if cx.principal == Principal::Review {
         // Only who wrote down that nobody needs to agree is not asked.
         let waived = clean && approval == Some(&Value::Bool(false));
-        return (!waived).then_some("it comes from looking over a turn");
+        return (!waived).then_some("a model that nobody asked wants it");
     }
     let texts: Vec<&str> = change.files.iter().filter_map(|file| file.after.as_deref()).collect();
     let counts = match cx.words.heat() {

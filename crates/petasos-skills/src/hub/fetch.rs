@@ -150,7 +150,7 @@ impl Fetcher {
     }
 
     /// What this one works with.
-    pub(super) fn settings(&self) -> &Settings {
+    pub(super) fn settings(&self) -> &Arc<Settings> {
         &self.settings
     }
 

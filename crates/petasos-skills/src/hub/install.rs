@@ -42,14 +42,18 @@ pub enum Decision {
     Refuse,
 }
 
-/// Trust against verdict. There is no switch that forces it.
+/// Trust against verdict. There is no switch that forces it. Nobody is kept from their own folder,
+/// but a folder is often somebody else's that was copied here: what the scan found is agreed to.
 pub fn decide(trust: TrustLevel, verdict: Verdict) -> Decision {
     match (trust, verdict) {
-        (TrustLevel::Own, _) | (TrustLevel::Trusted, Verdict::Safe) => Decision::Allow,
-        (TrustLevel::Trusted, Verdict::Caution) | (TrustLevel::Community, Verdict::Safe) => {
-            Decision::Ask
+        (TrustLevel::Official, _) | (TrustLevel::Own | TrustLevel::Trusted, Verdict::Safe) => {
+            Decision::Allow
         }
-        (TrustLevel::Community, Verdict::Caution) => Decision::TypeName,
+        (TrustLevel::Own | TrustLevel::Trusted, Verdict::Caution)
+        | (TrustLevel::Community, Verdict::Safe) => Decision::Ask,
+        (TrustLevel::Own, Verdict::Dangerous) | (TrustLevel::Community, Verdict::Caution) => {
+            Decision::TypeName
+        }
         (TrustLevel::Trusted | TrustLevel::Community, Verdict::Dangerous) => Decision::Refuse,
     }
 }
@@ -82,6 +86,17 @@ pub struct Review {
     /// What it would replace: the installation is for this and nothing else.
     #[serde(skip)]
     base: Option<Digest>,
+    /// The content that was looked at.
+    #[serde(skip)]
+    content: Digest,
+}
+
+impl Review {
+    /// What a person agrees to: this content in the place of that one.
+    pub(crate) fn seal(&self) -> String {
+        let base = self.base.as_ref().map_or("nothing", Digest::as_str);
+        format!("{} for {base}", self.content.as_str())
+    }
 }
 
 /// Looks at a package, and at what it would replace.
@@ -93,6 +108,13 @@ pub fn review(
     let main =
         package.files.get(MAIN_FILE).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     let main = main.ok_or_else(|| SkillError::missing(format!("it has no {MAIN_FILE}")))?;
+    // A home may have texts without it; what is published says its name and what it is about.
+    if format::split(&main).0.is_none() {
+        return Err(SkillError::bad(format!(
+            "{MAIN_FILE} has no front matter: it begins with `---` lines around `name` and \
+             `description`"
+        )));
+    }
     let checked = format::check(&main, Path::new(&package.folder));
     if let Some(why) = checked.broken() {
         return Err(SkillError::bad(format!("the skill is broken: {why}")));
@@ -116,6 +138,7 @@ pub fn review(
     }
     Ok(Review {
         base,
+        content: digest_of_files(&package.files),
         description: checked.description.clone(),
         trust,
         verdict,

@@ -14,6 +14,8 @@ pub(super) const TRUSTED: [&str; 4] =
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TrustLevel {
+    /// It comes with the program.
+    Official,
     /// The person's own folder.
     Own,
     /// A repository whose owner answers for it.
@@ -26,6 +28,7 @@ impl TrustLevel {
     /// Its word.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Official => "official",
             Self::Own => "own",
             Self::Trusted => "trusted",
             Self::Community => "community",
@@ -176,7 +179,8 @@ impl Source {
     /// How far it is trusted.
     pub fn trust(&self) -> TrustLevel {
         match self {
-            Self::Folder(_) | Self::Official(_) => TrustLevel::Own,
+            Self::Official(_) => TrustLevel::Official,
+            Self::Folder(_) => TrustLevel::Own,
             Self::Git { url, .. } => {
                 let repo = url.strip_prefix("https://github.com/").unwrap_or_default();
                 let repo = repo.trim_end_matches(".git");

@@ -108,7 +108,8 @@ fn s123_hostile_archives_are_refused() {
 #[test]
 fn trust_and_verdict_decide_and_nothing_forces_it() {
     for (trust, verdicts) in [
-        (TrustLevel::Own, [Decision::Allow, Decision::Allow, Decision::Allow]),
+        (TrustLevel::Official, [Decision::Allow, Decision::Allow, Decision::Allow]),
+        (TrustLevel::Own, [Decision::Allow, Decision::Ask, Decision::TypeName]),
         (TrustLevel::Trusted, [Decision::Allow, Decision::Ask, Decision::Refuse]),
         (TrustLevel::Community, [Decision::Ask, Decision::TypeName, Decision::Refuse]),
     ] {
@@ -308,6 +309,22 @@ fn another_content_under_the_same_commit_is_refused() {
     assert!(lie.kind == "denied" && lie.message.contains("the source lies"), "{lie}");
     let next = hub::review(&pinned("Spit", "4567"), &source, &settings).unwrap();
     assert!(next.diff.unwrap().contains("+Spit."));
+}
+
+/// What is published says its name and what it is about; a home may have texts that do not.
+#[tokio::test]
+async fn a_text_without_front_matter_is_read_and_not_installed() {
+    let world = World::new();
+    let (settings, source) = (world.settings(), from(&world));
+    for main in ["# Tea\nBoil water.\n", "---\nname: tea\ndescription: Tea\nBoil.\n", ""] {
+        let mut package = tea("Boil");
+        package.files.insert("SKILL.md".to_owned(), main.as_bytes().to_vec());
+        let refused = hub::review(&package, &source, &settings).unwrap_err();
+        assert_eq!(refused.kind, "bad_argument", "{main:?}");
+        assert!(refused.message.contains("front matter"), "{main:?}: {refused}");
+    }
+    world.home.write(".petasos/skills/old/SKILL.md", "# Old\nDoes old things.\n");
+    assert_eq!(world.library.find("old", &world.cx()).unwrap().description(), "Does old things.");
 }
 
 /// A lock that leads out of the home is not followed, by nobody.

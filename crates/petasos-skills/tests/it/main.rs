@@ -17,6 +17,8 @@ mod reach;
 #[cfg(test)]
 mod starter;
 #[cfg(test)]
+mod typed;
+#[cfg(test)]
 mod view;
 #[cfg(test)]
 mod world;
