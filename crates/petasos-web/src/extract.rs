@@ -17,13 +17,13 @@ use crate::reader::{self, ReaderDef};
 use crate::render::Renderer;
 use crate::shown::shown;
 use crate::sources::Sources;
-use crate::{charset, feed, html, pdf, tables};
+use crate::{charset, feed, html, tables};
 
 const PAGES_MAX: usize = 5;
 const PAGE_TIME: Duration = Duration::from_secs(45);
 const CHARS_USUAL: usize = 15_000;
 const CHARS_RANGE: std::ops::RangeInclusive<usize> = 2_000..=500_000;
-const STORED_CHARS_MAX: usize = 2_000_000;
+pub(crate) const STORED_CHARS_MAX: usize = 2_000_000;
 
 /// Words in the titles of pages that want to know whether a person is there.
 const CHALLENGES: [&str; 8] = [
@@ -218,7 +218,7 @@ async fn ours(
         kept.fresh_until = fresh.unwrap_or_default();
         return Ok(Read { is_cached: true, ..Read::of(kept) });
     }
-    let (kept, warnings) = match read(url.as_str(), fetched, fresh).await {
+    let (kept, warnings) = match read(url.as_str(), fetched, fresh, (reading, cx)).await {
         Err(error) if error.extra.contains_key(NEEDS_SCRIPTS) => (
             rendered(url, fresh, reading, cx).await.map_err(|why| why.unwrap_or(error))?,
             Vec::new(),
@@ -273,6 +273,7 @@ async fn read(
     url: &str,
     fetched: Fetched,
     fresh: Option<u64>,
+    (reading, cx): (Reading<'_>, &CallContext),
 ) -> Result<(Kept, Vec<&'static str>), WebError> {
     let kind = kind::of(&fetched.content_type, &fetched.bytes);
     let declared =
@@ -289,10 +290,6 @@ async fn read(
         ..Kept::default()
     };
     let mut warnings = Vec::new();
-    if kind == Kind::Pdf {
-        kept.text = pdf::read(fetched.bytes).await?;
-        return Ok((kept, warnings));
-    }
     if kind == Kind::Media {
         let text = format!(
             "this is {} of {} bytes and no text; vision_analyze reads pictures, browser_navigate downloads files",
@@ -301,7 +298,10 @@ async fn read(
         );
         return Err(WebError::new("unsupported", text));
     }
-    let text = charset::decode(&fetched.bytes, declared.as_deref());
+    let text = match kind {
+        Kind::Pdf => reading.sources.pdf(&fetched.bytes, cx).await?,
+        _ => charset::decode(&fetched.bytes, declared.as_deref()),
+    };
     match kind {
         Kind::Html => document(&mut kept, text, fetched.url).await?,
         Kind::Feed => match feed::read(&text) {

@@ -13,7 +13,8 @@
 //! | `reader`, `readers/` | reading through somebody else, one service a file |
 //! | `kind`, `charset` | what came, and in which letters |
 //! | `html/` | documents: the tree, its main content, Markdown |
-//! | `feed`, `tables`, `pdf` | feeds and sitemaps, CSV and JSON, PDF |
+//! | `feed`, `tables` | feeds and sitemaps, CSV and JSON |
+//! | `pdf`, `apart` | PDF, and the process of its own that reads it |
 //! | `cut`, `sources` | the part that is shown, and what it can be cited as |
 //! | `search`, `rows` | one call of `web_search`: choice, pages, cleaning, duplicates |
 //! | `providers/` | one search provider a file |
@@ -22,6 +23,7 @@
 //! | `fault` | what can go wrong, in the words of the tools |
 
 mod address;
+mod apart;
 mod cache;
 mod charset;
 mod cut;
@@ -46,8 +48,10 @@ mod sources;
 mod tables;
 
 pub use address::secret_free;
+pub use apart::Apart;
 pub use extract::is_challenge;
 pub use fault::WebError;
+pub use pdf::serve as serve_pdf;
 pub use render::{Rendered, Renderer};
 pub use rows::Row;
 pub use service::{KeyHeader, Outgoing, Service};

@@ -8,10 +8,12 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use petasos_contract::ports::{Memory, Ports};
-use petasos_contract::{SessionId, Settings};
+use petasos_contract::{CallContext, SessionId, Settings};
 use serde::{Deserialize, Serialize};
 
+use crate::apart::Apart;
 use crate::cache::{self, Cache};
+use crate::fault::WebError;
 use crate::hosts::Hosts;
 
 /// A list is kept as long as the texts that it points to.
@@ -55,9 +57,22 @@ impl Cited {
 pub struct Sources {
     pages: Mutex<HashMap<SessionId, Vec<Cited>>>,
     pub(crate) hosts: Hosts,
+    apart: Option<Apart>,
 }
 
 impl Sources {
+    /// Nothing known yet; files of others are read by this one.
+    pub fn reading(apart: Apart) -> Self {
+        Self { apart: Some(apart), ..Self::default() }
+    }
+
+    /// The text of a PDF.
+    pub(crate) async fn pdf(&self, bytes: &[u8], cx: &CallContext) -> Result<String, WebError> {
+        let missing = "PDF files are read in a process of its own, which is not started here";
+        let apart = self.apart.as_ref().ok_or_else(|| WebError::new("missing_setup", missing))?;
+        apart.pdf(bytes, cx).await
+    }
+
     /// The number of a page in a session: the same page keeps its own, with its newest text.
     pub fn number(&self, page: Cited, session: &SessionId, settings: &Settings) -> String {
         let cache = Cache::of(settings);

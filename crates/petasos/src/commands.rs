@@ -27,6 +27,7 @@ mod models;
 mod plugins;
 mod provider;
 mod ps;
+mod read_pdf;
 mod resume;
 mod rollback;
 mod run;
@@ -74,6 +75,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &plugins::COMMAND,
     &provider::COMMAND,
     &ps::COMMAND,
+    &read_pdf::COMMAND,
     &resume::COMMAND,
     &rollback::COMMAND,
     &run::COMMAND,

@@ -42,7 +42,6 @@ use petasos_skills::Library;
 use petasos_sqlite::{SqliteFiles, Store};
 use petasos_store::{Databases, StoreError, Stores};
 use petasos_tools::{BUILTIN, FileMemory, Panels};
-use petasos_web::Sources;
 
 use crate::board_news::BoardNews;
 use crate::copies::{self, Heard};
@@ -137,7 +136,7 @@ impl Host {
         let file_memory = FileMemory::new();
         ports.file_memory = Some(Arc::clone(&file_memory) as _);
         ports.browsers = Some(Browsers::new(ports.processes.clone()) as _);
-        ports.web_sources = Some(Arc::new(Sources::default()) as _);
+        ports.web_sources = Some(crate::apart::sources(ports.processes.clone()) as _);
         let media = Arc::new(Media::default());
         ports.media = Some(Arc::clone(&media) as _);
         let boards = crate::board::boards(&settings);

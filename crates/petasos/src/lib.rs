@@ -9,6 +9,7 @@
 //! | `host` | settings, tools and engines, wired once |
 //! | `board` | giving the tasks of a board to workers |
 //! | `cli` | from words to a command |
+//! | `apart` | what runs in further processes of this program |
 //! | `chats` | what the gateway asks of the program |
 //! | `command` | what a command is |
 //! | `commands`, `commands/` | the index, and one command a file |
@@ -30,6 +31,7 @@
 //! | `signals` | told to end |
 //! | `report` | errors for people: what, why, and the next step |
 
+mod apart;
 mod ask;
 mod board;
 mod board_news;

@@ -11,8 +11,9 @@ use petasos_contract::context::Surface;
 use petasos_contract::settings::{Parts, Source, Variable};
 use petasos_contract::wait::Owned;
 use petasos_contract::{CallContext, Secret, SessionId, Settings};
-use petasos_web::Sources;
+use petasos_terminal::Helpers;
 use petasos_web::extract::{ExtractAsk, Reading, extract};
+use petasos_web::{Apart, Sources};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
@@ -173,7 +174,14 @@ impl Kit {
         let home = tempfile::tempdir().unwrap();
         let server = Server::start().await;
         let cx = context(home.path(), web, variables);
-        Self { server, sources: Arc::default(), cx, home }
+        let sources = Sources::reading(Apart::new(crate::pdf::reader(), Helpers::new()));
+        Self { server, sources: Arc::new(sources), cx, home }
+    }
+
+    /// The same with somebody else who reads files apart.
+    pub(crate) fn reading(mut self, apart: Apart) -> Self {
+        self.sources = Arc::new(Sources::reading(apart));
+        self
     }
 
     /// The same home with other settings.

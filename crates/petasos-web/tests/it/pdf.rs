@@ -4,9 +4,27 @@
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
+use petasos_contract::environment::{Sandbox, SandboxLevel};
+use petasos_contract::processes::{HelperSandbox, HelperSpec, Processes as _};
+use petasos_terminal::Helpers;
+use petasos_web::Apart;
+use petasos_web::extract::{ExtractAsk, Reading, extract};
 use serde_json::Value;
 
 use crate::kit::{Kit, Reply};
+
+/// This very program as the process that reads one file.
+pub(crate) fn reader() -> Vec<String> {
+    let program = std::env::current_exe().unwrap().to_str().unwrap().to_owned();
+    let words = ["pdf::a_process_that_reads_one_file", "--exact", "--ignored", "--nocapture"];
+    [program].into_iter().chain(words.map(str::to_owned)).collect()
+}
+
+#[test]
+#[ignore = "helper process: started by whoever reads a PDF in these tests"]
+fn a_process_that_reads_one_file() {
+    petasos_web::serve_pdf(std::io::stdin().lock(), std::io::stdout().lock()).unwrap();
+}
 
 /// A file of these objects, numbered from 1; the first is the catalogue.
 fn file(objects: &[Vec<u8>], trailer: &str) -> Vec<u8> {
@@ -217,4 +235,106 @@ async fn e101_hostile_pdfs_hurt_nobody() {
     }
     let told = read(&kit, "after", whole).await;
     assert!(told["content"].as_str().unwrap().contains("The bridge over the river"), "{told}");
+}
+
+/// Each within its limit, all of them together far above what one process may have.
+fn heavy() -> Vec<u8> {
+    let tree = b"<</Type/Pages/Kids[]/Count 0>>".to_vec();
+    let many = stream("/Type/ObjStm/N 1/First 4/Filter/FlateDecode", &packed(48 << 20));
+    file(&[vec![catalog(), tree], vec![many; 40]].concat(), "")
+}
+
+// E5.3: a file that eats memory costs the process that reads it, and is told as what it is.
+#[tokio::test]
+async fn a_pdf_that_needs_too_much_memory_is_refused() {
+    let kit = Kit::start().await;
+    let told = read(&kit, "heavy", heavy()).await;
+    assert_eq!(told["error_type"], "too_large", "{told}");
+    let whole = pages(&[said(&["The bridge over the river was opened."])], "");
+    let told = read(&kit, "after", whole).await;
+    assert!(told["content"].as_str().unwrap().contains("The bridge over the river"), "{told}");
+}
+
+fn shell(script: &str) -> Apart {
+    Apart::new(["/bin/sh", "-c", script].map(str::to_owned).to_vec(), Helpers::new())
+}
+
+fn lives(pid: &str) -> bool {
+    let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    !state.is_empty() && !state.contains(") Z ")
+}
+
+/// The process that a script wrote down, once it did.
+async fn written(kit: &Kit) -> String {
+    let file = kit.home.path().join("sandbox-temp/pid");
+    loop {
+        let pid = std::fs::read_to_string(&file).unwrap_or_default();
+        if pid.ends_with('\n') {
+            return pid.trim().to_owned();
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+const HANGS: &str = "echo $$ > \"$TMPDIR/pid\"; cat > /dev/null; exec sleep 600";
+
+// E5.3: one that never answers ends in time, one that dies is told, and neither is left behind.
+#[tokio::test]
+async fn a_reader_that_hangs_or_dies_is_ended_and_told() {
+    let kit = Kit::start().await.reading(shell(HANGS).within(Duration::from_secs(2)));
+    let told = read(&kit, "hangs", b"%PDF-1.5\n".to_vec()).await;
+    assert_eq!(told["error_type"], "timeout", "{told}");
+    assert!(!lives(&written(&kit).await), "it was left behind");
+    for (name, script) in [("dies", "kill -SEGV $$"), ("noise", "head -c 40000000 /dev/zero")] {
+        let kit = Kit::start().await.reading(shell(script));
+        let told = read(&kit, name, b"%PDF-1.5\n".to_vec()).await;
+        assert_eq!(told["error_type"], "upstream", "{told}");
+    }
+}
+
+// Issue 23: a cancel is heard at once, and the reader goes with the call.
+#[tokio::test]
+async fn a_cancelled_call_takes_its_reader_with_it() {
+    let kit = Kit::start().await.reading(shell(HANGS));
+    let page = Reply::new("application/pdf", b"%PDF-1.5\n".to_vec());
+    let ask = ExtractAsk { urls: vec![kit.server.at("/a.pdf", page)], ..ExtractAsk::default() };
+    let reading = Reading { sources: &kit.sources, renderer: None };
+    let cancel = async {
+        let pid = written(&kit).await;
+        kit.cx.cancel.cancel();
+        (pid, Instant::now())
+    };
+    let (ended, (pid, since)) = tokio::join!(extract(&ask, reading, &kit.cx), cancel);
+    assert_eq!(ended.unwrap_err().kind, "cancelled");
+    let heard = since.elapsed();
+    assert!(heard < petasos_testkit::pace::fair(Duration::from_millis(250)), "{heard:?}");
+    while lives(&pid) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+// E5.3: whoever reads writes nothing but its own temporary files and reaches nobody.
+#[tokio::test]
+async fn a_reader_writes_nothing_and_reaches_nobody() {
+    let kit = Kit::start().await;
+    let leak = kit.home.path().join("leak");
+    let port = kit.server.url.rsplit(':').next().unwrap().to_owned();
+    let script = format!(
+        "cat > /dev/null; echo x > '{}' 2> /dev/null && wrote=yes; \
+         (exec 3<>/dev/tcp/127.0.0.1/{port}) 2> /dev/null && reached=yes; \
+         echo \"{{\\\"text\\\": \\\"wrote ${{wrote:-nothing}}, reached ${{reached:-nobody}}\\\"}}\"",
+        leak.display()
+    );
+    let argv = ["/bin/bash", "-c", &script].map(str::to_owned).to_vec();
+    let kit = kit.reading(Apart::new(argv, Helpers::new()));
+    let told = read(&kit, "fenced", b"%PDF-1.5\n".to_vec()).await;
+    // A machine that can confine nothing says so in its log, and is not what is shown here.
+    let wanted = Sandbox { level: SandboxLevel::Readonly, ..Sandbox::default() };
+    let mut probe = HelperSpec::new("probe", vec!["/bin/true".to_owned()], &kit.cx.settings);
+    probe.sandbox = HelperSandbox::Given(wanted);
+    let probe = Helpers::new().start(probe).await.unwrap();
+    if !probe.hand.confinement().starts_with("off") {
+        assert_eq!(told["content"], "wrote nothing, reached nobody", "{told}");
+        assert!(!leak.exists());
+    }
 }
