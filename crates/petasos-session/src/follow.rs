@@ -10,6 +10,7 @@ use std::time::Duration;
 use petasos_store::{StoreError, Stores};
 use tracing::warn;
 
+use crate::live::follow::show_cold;
 use crate::owner::Request;
 use crate::record;
 use crate::sessions::Sessions;
@@ -43,6 +44,7 @@ async fn look(sessions: &Arc<Sessions>, stores: &Stores, since: i64) -> Result<(
             let follow = Request::Follow { last: extent.last, messages: extent.messages };
             // An owner that is too busy to take it hears of it with the next change.
             sessions.tell(&extent.session, follow);
+            show_cold(&session.shared, &*stores.sessions).await?;
         }
     }
     let open = stores.questions.open(None).await?;

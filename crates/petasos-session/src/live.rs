@@ -2,7 +2,7 @@
 //! this.
 
 mod aside;
-mod follow;
+pub(crate) mod follow;
 mod jobs;
 mod review;
 

@@ -298,7 +298,9 @@ impl Sessions {
             shared.ring.push(SessionEvent::Page(page));
         }
         let mut live = LiveSession::new(Arc::clone(shared), Arc::clone(&self.parts), choice);
-        shared.ring.told_until(agent.as_ref().and_then(|agent| agent.transcript().last()));
+        if let Some(agent) = &agent {
+            crate::live::follow::show_missed(&shared.ring, agent);
+        }
         (live.agent, live.after) = (agent, after);
         live.go_on();
         let (mailbox, requests) = mpsc::channel(MAILBOX);

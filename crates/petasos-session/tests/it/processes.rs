@@ -3,7 +3,9 @@
 use petasos_agent::{Act, Scripted};
 use petasos_contract::approval::Scope;
 use petasos_contract::event::Event;
-use petasos_session::{Answerer, Begin, Outcome, QuestionReply, Session, SessionEvent, WhenBusy};
+use petasos_session::{
+    Answerer, Begin, Outcome, QuestionReply, Session, SessionEvent, SessionLimits, WhenBusy,
+};
 use petasos_store::SessionStore as _;
 
 use crate::world::{Watch, World, is_delta, is_question, is_turn_end};
@@ -63,6 +65,59 @@ async fn each_sees_every_message_of_the_other_once_and_in_order() {
     let words = format!("{:?} {:?}", watch.words(), watched.words());
     assert!(!words.contains("repaired"), "{words}");
     assert_eq!(one.store.load(here.id()).await.unwrap().rows.len(), 14);
+}
+
+/// Two programs say something in turn, the second right behind the first, whether the conversation is
+/// in the memory of the first or not.
+async fn answers_at_once(limits: SessionLimits) {
+    let folder = tempfile::tempdir().unwrap();
+    let script = |name: &str| {
+        let name = name.to_owned();
+        Scripted::new([]).otherwise(move |_, _| Act::say(&format!("answer of {name}")))
+    };
+    let one = World::over_limited(folder.path(), script("one"), limits);
+    let two = World::over(folder.path(), script("two"));
+    let here = one.begun().await;
+    let mut watch = Watch::of(&here);
+    let (there, mut watched) = joined(&two, &here).await;
+    for round in 0..12 {
+        there.submit(format!("two {round}").as_str().into(), WhenBusy::Queue).await.unwrap();
+        watched.until("the end of the turn", is_turn_end).await;
+        here.submit(format!("one {round}").as_str().into(), WhenBusy::Queue).await.unwrap();
+        watch.until("the end of the turn", is_turn_end).await;
+    }
+    let told: Vec<String> = watch.seen.iter().filter_map(added).collect();
+    let both = |round| [format!("user two {round}"), "assistant answer of two".to_owned()];
+    assert_eq!(told, (0..12).flat_map(both).collect::<Vec<_>>());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_other_said_is_shown_however_soon_a_turn_follows() {
+    answers_at_once(SessionLimits::default()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_other_said_is_shown_by_a_session_that_was_not_in_memory() {
+    let cold_after = Some(std::time::Duration::from_millis(1));
+    answers_at_once(SessionLimits { cold_after, ..SessionLimits::default() }).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn watchers_of_a_session_that_is_not_in_memory_hear_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let cold_after = Some(std::time::Duration::from_millis(20));
+    let limits = SessionLimits { cold_after, ..SessionLimits::default() };
+    let one = World::over_limited(folder.path(), Scripted::new([Act::say("begun")]), limits);
+    let two = World::over(folder.path(), Scripted::new([Act::say("heard")]));
+    let here = one.begun().await;
+    let mut watch = Watch::of(&here);
+    let (there, _watched) = joined(&two, &here).await;
+    while !one.sessions.resident().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    there.submit("is anybody there".into(), WhenBusy::Queue).await.unwrap();
+    watch.until("what was said elsewhere", is_added("user is anybody there")).await;
+    watch.until("what was answered there", is_added("assistant heard")).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

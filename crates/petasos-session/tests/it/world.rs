@@ -172,6 +172,11 @@ impl World {
         Self::built(folder, model, true, SessionLimits::default())
     }
 
+    /// The same with other limits than the usual ones.
+    pub(crate) fn over_limited(folder: &Path, model: Scripted, limits: SessionLimits) -> Self {
+        Self::built(folder, model, true, limits)
+    }
+
     fn built(folder: &Path, model: Scripted, kept: bool, limits: SessionLimits) -> Self {
         let path = folder.to_owned();
         let store = Arc::new(Store::open(&OpenOptions::new(path.join("petasos.db"))).unwrap());
