@@ -20,6 +20,18 @@ pub(crate) async fn read<B>(body: B, most: usize) -> Result<Vec<u8>, ApiError>
 where
     B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
 {
+    read_within(body, most, BODY_TIME).await
+}
+
+/// The same in less time.
+pub(crate) async fn read_within<B>(
+    body: B,
+    most: usize,
+    time: Duration,
+) -> Result<Vec<u8>, ApiError>
+where
+    B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+{
     let too_large = || {
         let message = format!("the body has more than {most} bytes");
         ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
@@ -28,16 +40,18 @@ where
     if declared.is_some_and(|bytes| bytes > most as u64) {
         return Err(too_large());
     }
-    let whole = tokio::time::timeout(BODY_TIME, Limited::new(body, most).collect()).await;
-    let slow = |_| {
-        let message = "the body did not arrive in time";
-        ApiError::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", message)
-    };
-    match whole.map_err(slow)? {
+    let whole = tokio::time::timeout(time, Limited::new(body, most).collect()).await;
+    match whole.map_err(|_| slow())? {
         Ok(whole) => Ok(whole.to_bytes().to_vec()),
         Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
         Err(error) => Err(ApiError::bad("invalid_body", format!("the body broke off: {error}"))),
     }
+}
+
+/// A body that did not come in time.
+pub(crate) fn slow() -> ApiError {
+    let message = "the body did not arrive in time";
+    ApiError::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", message)
 }
 
 /// The body as JSON; deep nesting is refused by the parser.

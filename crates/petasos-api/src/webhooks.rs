@@ -5,6 +5,7 @@
 
 mod accept;
 mod options;
+mod reading;
 mod signature;
 mod template;
 
@@ -25,7 +26,6 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::{self, Answer};
-use crate::body;
 use crate::conversation::Conversations;
 use crate::error::{ApiError, draining};
 use crate::host::ApiHost;
@@ -36,6 +36,7 @@ use crate::runs::{RunLimits, Runs, now_ms};
 use crate::server::{StartError, settle};
 use options::{SessionBy, Takes};
 pub use options::{WebhookOptions, WebhookRoute};
+use reading::Reading;
 pub(crate) use signature::key_bytes;
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -202,9 +203,12 @@ impl WebhookServer {
                 one.closing.cancel();
             }
         });
+        // All profiles share the connections, and so the places of bodies.
+        let reading = Arc::<Reading>::default();
         serve(listener, ServeLimits::default(), stop, move |mut request, _| {
             let inner = beside.led(&mut request).unwrap_or_else(|| Arc::clone(&inner));
-            async move { inner.answered(request).await }
+            let reading = Arc::clone(&reading);
+            async move { inner.answered(request, &reading).await }
         })
         .await;
     }
@@ -234,17 +238,21 @@ impl Inner {
         Arc::new(Self { options, runs, conversations, host, outbox, closing, rates })
     }
 
-    async fn answered(&self, request: Request<Incoming>) -> Answer {
+    async fn answered(&self, request: Request<Incoming>, reading: &Reading) -> Answer {
         let path = request.uri().path().to_owned();
         let answer = self
-            .handled(request)
+            .handled(request, reading)
             .await
             .unwrap_or_else(|error| answer::error(&error, &|text| self.host.redact(text)));
         tracing::info!(path, status = answer.status().as_u16(), "a delivery was answered");
         answer
     }
 
-    async fn handled(&self, request: Request<Incoming>) -> Result<Answer, ApiError> {
+    async fn handled(
+        &self,
+        request: Request<Incoming>,
+        reading: &Reading,
+    ) -> Result<Answer, ApiError> {
         let (parts, body) = request.into_parts();
         let path = parts.uri.path();
         if parts.method == Method::GET && path == "/health" {
@@ -260,7 +268,7 @@ impl Inner {
         if !route.enabled {
             return Err(refused(StatusCode::FORBIDDEN, "route_disabled", "this route is off"));
         }
-        let raw = body::read(body, self.options.body_max).await?;
+        let raw = reading.read(body, self.options.body_max).await?;
         let signed = signed(&route, &parts.headers, &raw)?;
         self.within_rate(&route.name)?;
         let payload = parsed(&raw)?;

@@ -209,7 +209,7 @@ async fn a_turn_that_takes_too_long_is_stopped() {
     let store = &world.store;
     let until = std::time::Instant::now() + crate::world::PATIENCE;
     loop {
-        use petasos_store::{ApiStore as _, SessionStore as _};
+        use petasos_store::{ApiStore as _, LeaseStore as _};
         let id = petasos_contract::SessionId::new("webhook-slow");
         let idle = store.holder(&id).await.is_ok_and(|holder| holder.is_none());
         if idle && store.open_runs(0).await.unwrap().is_empty() && world.model.asked().len() == 1 {
@@ -218,4 +218,35 @@ async fn a_turn_that_takes_too_long_is_stopped() {
         assert!(std::time::Instant::now() < until, "the turn goes on");
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn senders_that_never_end_their_bodies_keep_no_delivery_out() {
+    use std::io::Write as _;
+
+    let world = World::new(Scripted::default().otherwise(|_, _| Act::say("seen"))).await;
+    let (at, _serving) = world.webhooks(routes()).await;
+    let began = std::time::Instant::now();
+    // More than may be at once, each with a head that is good and a body that does not come.
+    let mut slow = Vec::new();
+    for _ in 0..600 {
+        let mut socket = std::net::TcpStream::connect(at).unwrap();
+        let head =
+            "POST /webhooks/ci HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n{";
+        socket.write_all(head.as_bytes()).unwrap();
+        slow.push(socket);
+    }
+    let answer = loop {
+        let told = world.ask_at(at, github("ci", "d1", &opened(1, "x"))).await;
+        // Whoever comes while all places are fresh is told to come again.
+        if told.status != 503 {
+            break told;
+        }
+        assert_eq!(told.header("retry-after"), "1", "{told:?}");
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    };
+    assert_eq!(answer.status, 202, "{answer:?}");
+    let took = began.elapsed();
+    assert!(took < std::time::Duration::from_secs(30), "a delivery waited for {took:?}");
+    drop(slow);
 }

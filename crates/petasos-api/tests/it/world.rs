@@ -28,7 +28,7 @@ use petasos_session::{
     Choice, Engine, ModelChoice, Questions, Services, SessionParts, Sessions, Topic,
 };
 use petasos_sqlite::{OpenOptions, Store, new_session_id};
-use petasos_store::{ApiStore as _, SessionStore as _, Stores};
+use petasos_store::{ApiStore as _, LeaseStore as _, Stores};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
