@@ -14,6 +14,7 @@ use petasos_store::{Amend, LoadedRow, StoreError, WaitingCalls};
 
 use crate::compress::{self, Bench, Compressed, Compressor};
 use crate::engine::{Choice, Engine};
+use crate::hints::Hints;
 use crate::lease::{Held, LeaseWait, PATIENCE};
 use crate::memory::Memory;
 use crate::prompt;
@@ -138,6 +139,8 @@ pub struct Agent {
     pub(crate) turns: u64,
     /// Whose words it took in. A subagent shares its parent's.
     pub(crate) words: Arc<dyn Provenance>,
+    /// Folders with instructions that it came to.
+    pub(crate) hints: Hints,
     /// What is stored together with the end of a turn.
     pub(crate) closing: Option<Arc<dyn Closing>>,
     /// How long somebody else who works on the conversation is waited for.
@@ -193,6 +196,7 @@ impl Agent {
             session: transcript.session().clone(),
             journal: transcript.journal(),
             todo: parking_lot::Mutex::default(),
+            refused_notes: parking_lot::Mutex::default(),
             memory: Memory::of(&choice.settings, choice.notes.as_deref()),
             delegation: crate::delegate::Delegation::new(choice.clone()),
             inbox: Inbox::default(),
@@ -209,6 +213,7 @@ impl Agent {
             compressor,
             turns: 0,
             words,
+            hints: Hints::default(),
             closing: None,
             patience: PATIENCE,
         }
@@ -361,10 +366,16 @@ impl Agent {
         Ok(held)
     }
 
-    /// The system prompt: built once, stored, and the same bytes from then on.
+    /// The system prompt: built once, stored, and the same bytes from then on, as long as the model
+    /// is the same.
     pub(crate) async fn system_prompt(&mut self, cx: &CallContext) -> Result<String, TurnError> {
         if let Some(system) = &self.system {
-            return Ok(system.clone());
+            let Some(now) = prompt::renewed(system, &self.choice) else {
+                return Ok(system.clone());
+            };
+            self.transcript.amend(Amend::SystemPrompt(now.clone())).await?;
+            self.system = Some(now.clone());
+            return Ok(now);
         }
         let system = if let Some(own) = &self.choice.system_prompt {
             own.clone()

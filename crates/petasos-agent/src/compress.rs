@@ -136,7 +136,7 @@ impl Compressor {
             on: settings.get("compression.enabled") != Some(&Value::Bool(false)),
             window: choice.window_or(None),
             stated: None,
-            share: fraction("compression.threshold"),
+            share: fraction("compression.threshold").or_else(|| usual_share(choice)),
             target_ratio: fraction("compression.target_ratio").unwrap_or(0.2),
             protect_first: count("compression.protect_first_n", 3),
             protect_last: count("compression.protect_last_n", 20),
@@ -198,6 +198,7 @@ impl Compressor {
             return Err(Stopped::Resting { seconds });
         }
         let session = bench.transcript.session().clone();
+        let _shortening = bench.engine.shorten(&session);
         let done = self.pass(bench, focus, cx).await;
         match &done {
             Ok(done) => {
@@ -293,6 +294,22 @@ pub(crate) fn take_back(engine: &Engine, transcript: &Transcript) {
         })
     };
     terminal.take_back(transcript.session(), &in_use);
+}
+
+/// Models that use more of their window well than others do.
+fn usual_share(choice: &Choice) -> Option<f64> {
+    let chosen = choice.session(None);
+    let model = chosen.model?.to_ascii_lowercase();
+    let is_codex = chosen.provider.as_deref() == Some("openai-codex");
+    if model.contains("spark") {
+        Some(0.70)
+    } else if model.contains("trinity") {
+        Some(0.75)
+    } else if is_codex && ["gpt-5.4", "gpt-5.5", "gpt-5.6"].iter().any(|it| model.contains(it)) {
+        Some(0.85)
+    } else {
+        None
+    }
 }
 
 /// A share of a number of tokens.

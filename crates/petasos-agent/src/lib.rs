@@ -12,7 +12,9 @@
 //! | `journal` | which calls began and ended since the last stored result |
 //! | `transcript`, `history`, `validate` | rows in memory, the outgoing copy, what providers insist on |
 //! | `prompt`, `personality` | the system prompt, and what parts of it are |
+//! | `hints` | instructions of folders that the work comes to |
 //! | `compress` | fitting the window |
+//! | `rewind` | going back within a conversation |
 //! | `budget`, `misbehaviour`, `steer` | how long, how patient, words from outside |
 //! | `result_view` | what people are shown of a result |
 //! | `moments` | what hooks are told of a conversation |
@@ -31,6 +33,7 @@ pub mod delegate;
 pub mod demo;
 pub mod embedded;
 pub mod engine;
+mod hints;
 pub mod history;
 mod journal;
 mod lease;

@@ -3,22 +3,25 @@
 //! Everything here asks first whether anybody wants the moment; without hooks a turn pays a few
 //! integer tests.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use petasos_contract::call::Disposition;
 use petasos_contract::hook::{
     ChildEnd, ChildMoment, HookKind, Moment, ReplyMoment, RunMoment, SessionMoment, TurnMoment,
     VerifyMoment,
 };
 use petasos_contract::message::Message;
 use petasos_contract::tool::FileChanges;
-use petasos_contract::{CallContext, SessionId, TurnId, wait};
+use petasos_contract::{CallContext, CallId, SessionId, TurnId, wait};
 use petasos_runtime::hooks::HookBus;
+use petasos_store::LoadedRow;
 use serde_json::Value;
 
 use crate::agent::{Agent, Outcome, TurnError};
 use crate::delegate::{Report, Task};
 use crate::engine::Engine;
-use crate::history;
+use crate::{history, round};
 
 /// How often a hook may keep a turn going, when nobody says otherwise.
 const NUDGES_MAX: u64 = 3;
@@ -126,28 +129,12 @@ impl Agent {
         wait::unless_cancelled(&cx.cancel, Duration::ZERO, asking).await.flatten()
     }
 
-    /// Files that this turn asked to change.
+    /// Files that this turn changed: what was refused or failed changed nothing.
     fn changed_paths(&self, turn: &TurnId) -> Vec<String> {
         let tools = self.engine.dispatcher.registry().seen_by(self.session());
         let edits =
             |tool: &str| tools.find(tool).is_some_and(|entry| entry.changes == FileChanges::Edits);
-        let mut paths = Vec::new();
-        for row in
-            self.transcript.rows().iter().filter(|row| row.stored.turn.as_ref() == Some(turn))
-        {
-            let Message::Assistant(said) = &row.stored.message else { continue };
-            for call in &said.tool_calls {
-                if !edits(call.name.as_str()) {
-                    continue;
-                }
-                let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
-                let path = arguments.get("path").and_then(Value::as_str);
-                if let Some(path) = path.filter(|path| !paths.iter().any(|seen| seen == path)) {
-                    paths.push(path.to_owned());
-                }
-            }
-        }
-        paths
+        changed(self.transcript.rows(), turn, edits)
     }
 
     /// The session is left for good, perhaps for one that is there already. Surfaces call this when
@@ -214,4 +201,78 @@ pub(crate) async fn child_ended(
 fn child_moment<'a>(task: &'a Task, child: &'a SessionId, cx: &'a CallContext) -> ChildMoment<'a> {
     let role = if task.orchestrator { "orchestrator" } else { "leaf" };
     ChildMoment { cx, child, role, goal: &task.goal }
+}
+
+/// The paths of edits in a turn that did their work.
+fn changed(rows: &[LoadedRow], turn: &TurnId, edits: impl Fn(&str) -> bool) -> Vec<String> {
+    let rows = || rows.iter().filter(|row| row.stored.turn.as_ref() == Some(turn));
+    let done: BTreeSet<&CallId> = rows()
+        .filter(|row| row.stored.disposition != Some(Disposition::None))
+        .filter_map(|row| match &row.stored.message {
+            Message::Tool(result) => Some(result).filter(|it| !is_failure(&it.content.text())),
+            Message::User { .. } | Message::Assistant(_) => None,
+        })
+        .map(|result| &result.tool_call_id)
+        .collect();
+    let mut paths: Vec<String> = Vec::new();
+    for row in rows() {
+        let Message::Assistant(said) = &row.stored.message else { continue };
+        let calls = said.tool_calls.iter();
+        let calls = calls.filter(|call| edits(call.name.as_str()) && done.contains(&call.id));
+        for path in calls.filter_map(|call| round::path_of(&call.arguments)) {
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+    }
+    paths
+}
+
+/// Whether a result says that nothing came of it.
+fn is_failure(text: &str) -> bool {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let Some(Ok(Value::Object(first))) = values.next() else { return false };
+    let failed = first.get("success") == Some(&Value::Bool(false));
+    failed || first.get("error").is_some_and(|error| !error.is_null())
+}
+
+#[cfg(test)]
+mod tests {
+    use petasos_contract::message::{Assistant, Content, RequestedCall, ToolMessage};
+    use petasos_store::Stored;
+
+    use super::*;
+
+    #[test]
+    fn only_edits_that_did_their_work_count_as_changed() {
+        let turn = TurnId::new("t");
+        let calls = ["done", "failed", "refused", "read", "open"].map(|name| RequestedCall {
+            id: name.into(),
+            name: if name == "read" { "read_file" } else { "write_file" }.into(),
+            arguments: format!(r#"{{"path":"{name}.txt"}}"#),
+            provider_data: None,
+        });
+        let said = Assistant { tool_calls: calls.to_vec(), ..Assistant::default() };
+        let result = |id: &str, text: &str, disposition| Stored {
+            disposition: Some(disposition),
+            ..Stored::new(Message::Tool(ToolMessage {
+                tool_call_id: id.into(),
+                name: None,
+                content: Content::Text(text.to_owned()),
+            }))
+        };
+        let stored = [
+            Stored::new(Message::Assistant(said)),
+            result("done", "{\"bytes\":1}\n\nwords of the user", Disposition::Done),
+            result("failed", "{\"error\":\"read-only\"}", Disposition::Done),
+            result("refused", "no", Disposition::None),
+            result("read", "text", Disposition::Done),
+        ];
+        let row = |stored: Stored| {
+            let stored = Stored { turn: Some(turn.clone()), ..stored };
+            LoadedRow { seq: 1, at_ms: 0, active: true, stored }
+        };
+        let rows: Vec<LoadedRow> = stored.into_iter().map(row).collect();
+        assert_eq!(changed(&rows, &turn, |name| name == "write_file"), ["done.txt"]);
+    }
 }

@@ -4,7 +4,7 @@
 //! serves names itself `scripted`.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use petasos_contract::message::{Assistant, RequestedCall};
@@ -59,6 +59,8 @@ pub struct Asked {
     pub role: Role,
     /// The whole prompt.
     pub prompt: Prompt,
+    /// How long the answer may take.
+    pub time: Duration,
 }
 
 type Rule = dyn Fn(&Prompt, Role) -> Act + Send + Sync;
@@ -113,8 +115,9 @@ impl Scripted {
         self.asked.lock().clone()
     }
 
-    fn next(&self, prompt: &Prompt, role: Role) -> Act {
-        self.asked.lock().push(Asked { role, prompt: prompt.clone() });
+    fn next(&self, prompt: &Prompt, role: Role, cx: &CallContext) -> Act {
+        let time = cx.deadline.saturating_duration_since(Instant::now());
+        self.asked.lock().push(Asked { role, prompt: prompt.clone(), time });
         let scripted = self.acts.lock().get_mut(&role).and_then(VecDeque::pop_front);
         scripted.or_else(|| self.rule.as_ref().map(|rule| rule(prompt, role))).unwrap_or_else(
             || {
@@ -169,7 +172,7 @@ impl Model for Scripted {
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<Reply, ModelError>> {
         Box::pin(async move {
-            let mut act = self.next(prompt, role);
+            let mut act = self.next(prompt, role, cx);
             let tell = |text: &str| {
                 for word in text.split_inclusive(' ') {
                     prompt.deltas.tell(1, &Delta::Text { text: word.to_owned() });

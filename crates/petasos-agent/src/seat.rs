@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use petasos_contract::reply::Usage;
 use petasos_contract::seat::Seat;
-use petasos_contract::{BoxFuture, CallContext, CallId, SessionId, ToolError};
+use petasos_contract::{BoxFuture, CallContext, CallId, SessionId, ToolError, TurnId};
 
 use crate::delegate::Delegation;
 use crate::engine::Engine;
@@ -26,6 +26,8 @@ pub struct LoopSeat {
     pub(crate) journal: Arc<Journal>,
     /// The list of tasks.
     pub todo: Mutex<TodoList>,
+    /// How many notes were refused in the newest turn that asked for some.
+    pub(crate) refused_notes: Mutex<Option<(TurnId, u32)>>,
     /// The notes.
     pub memory: Memory,
     /// Those who work for this agent.
@@ -34,6 +36,16 @@ pub struct LoopSeat {
     pub inbox: Inbox,
     /// What subagents used so far.
     pub delegated: Arc<Mutex<Usage>>,
+}
+
+impl LoopSeat {
+    /// A note was refused: how often that has happened in this turn.
+    pub(crate) fn refuse_note(&self, turn: &TurnId) -> u32 {
+        let mut refused = self.refused_notes.lock();
+        let before = refused.take().filter(|(of, _)| of == turn).map_or(0, |(_, count)| count);
+        *refused = Some((turn.clone(), before + 1));
+        before + 1
+    }
 }
 
 impl Seat for LoopSeat {

@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
-use petasos_contract::call::ToolCall;
+use petasos_contract::call::{Content as Shown, ToolCall, ToolResult};
 use petasos_contract::event::Event;
 use petasos_contract::message::{Assistant, Content, Message};
-use petasos_contract::model::{Definition, Finish, ModelError, Reason, Reply, ToolChoice};
+use petasos_contract::model::{Definition, Finish, ModelError, Reason, Reply, Sight, ToolChoice};
 use petasos_contract::reply::Usage;
 use petasos_contract::tool::RoundKind;
 use petasos_contract::{CallContext, ToolName, TurnId, wait};
@@ -287,6 +287,12 @@ impl Agent {
         self.act(turn, &said, calls, unknown).await
     }
 
+    /// Whether the model can look at what these calls gave.
+    async fn sees(&self, results: &[ToolResult], cx: &CallContext) -> bool {
+        let pictures = |result: &ToolResult| matches!(result.content, Shown::Multimodal(_));
+        !results.iter().any(pictures) || self.engine.model.sight(cx).await == Sight::Own
+    }
+
     /// Runs the calls of a stored reply; so many of them name no tool.
     async fn act(
         &mut self,
@@ -312,7 +318,11 @@ impl Agent {
         let results = round::run(&self.engine, &self.transcript, calls, &turn.cx).await?;
         let words =
             if turn.cx.cancel.is_cancelled() { Vec::new() } else { self.seat.inbox.drain() };
-        self.transcript.add(round::messages(&results, &words, &turn.id)).await?;
+        let sees = self.sees(&results, &turn.cx).await;
+        let mut stored = round::messages(&results, &turn.id, sees);
+        round::hint(&mut stored, &said.tool_calls, &mut self.hints, &turn.cx.workspace);
+        round::steer(&mut stored, &words);
+        self.transcript.add(stored).await?;
         round::tell(&results, &turn.cx);
         tell_steered(&words, &turn.cx);
         let names = results.iter().map(|result| (result.name.to_string(), result.status.as_str()));

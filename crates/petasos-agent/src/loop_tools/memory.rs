@@ -13,6 +13,9 @@ use crate::memory::pending::{self, Pending};
 use crate::memory::{Change, Kept, Memory, MemoryError, Target};
 use crate::seat::{self, LoopSeat};
 
+/// After so many refusals in a turn the model is told to leave it.
+const REFUSED_MAX: u32 = 3;
+
 /// The definition.
 pub(super) static TOOL: ToolDef = ToolDef {
     name: "memory",
@@ -129,7 +132,7 @@ impl Tool for Notes {
             let done = tokio::task::spawn_blocking(move || memory.change(target, &changes)).await;
             Ok(ToolOutput::json(&match done {
                 Ok(Ok(kept)) => success(name, &kept),
-                Ok(Err(error)) => failure(&error),
+                Ok(Err(error)) => failure(&error, seat.refuse_note(&cx.turn)),
                 Err(error) => return Err(ToolError::new("Interrupted", error.to_string())),
             }))
         })
@@ -206,8 +209,12 @@ fn success(target: &str, kept: &Kept) -> Value {
     })
 }
 
-fn failure(error: &MemoryError) -> Value {
+fn failure(error: &MemoryError, times: u32) -> Value {
     let mut value = json!({ "success": false, "error": error.to_string() });
+    if times >= REFUSED_MAX {
+        value["done"] = true.into();
+        value["message"] = "This did not work several times. Go on without a note.".into();
+    }
     if let MemoryError::Full { would, limit, entries } = error {
         value["usage"] = format!("{would}/{limit} characters").into();
         value["current_entries"] = entries.clone().into();

@@ -52,9 +52,6 @@ pub(super) async fn find(workspace: &Path) -> Found {
 pub fn locate(workspace: &Path) -> Vec<PathBuf> {
     let folders: Vec<&Path> = workspace.ancestors().collect();
     let root = folders.iter().position(|folder| folder.join(".git").exists());
-    let first = |folder: &Path, names: &[&str]| {
-        names.iter().map(|name| folder.join(name)).find(|path| path.is_file())
-    };
     let mut files: Vec<PathBuf> = match root {
         Some(root) => folders.iter().take(root + 1).filter_map(|it| first(it, NAMES)).collect(),
         None => match first(workspace, NAMES) {
@@ -65,6 +62,15 @@ pub fn locate(workspace: &Path) -> Vec<PathBuf> {
     files.truncate(LEVELS_MAX);
     files.reverse();
     files
+}
+
+/// The file with instructions for one folder.
+pub fn of_folder(folder: &Path) -> Option<PathBuf> {
+    first(folder, NAMES)
+}
+
+fn first(folder: &Path, names: &[&str]) -> Option<PathBuf> {
+    names.iter().map(|name| folder.join(name)).find(|path| path.is_file())
 }
 
 /// How a file is called: relative to where the agent works, when it is there.

@@ -1,8 +1,9 @@
 //! One request of a turn: what is asked, and the pieces of the reply on their way to surfaces.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use petasos_contract::context::CALLER_DEADLINE;
 use petasos_contract::event::Event;
 use petasos_contract::model::{
     Delta, DeltaSink, DeltaSubscriber, ModelError, Prompt, Reason, Reply, ToolChoice,
@@ -14,9 +15,6 @@ use super::Turn;
 use super::interrupt::Streamed;
 use crate::agent::Agent;
 use crate::steer::Switch;
-
-/// The longest a request may take; the provider's own deadlines are shorter.
-const REQUEST_DEADLINE: Duration = Duration::from_mins(30);
 
 impl Agent {
     /// Asks the model. An interrupt closes the connection; what had come is in `turn.streamed`.
@@ -57,7 +55,8 @@ impl Agent {
             ..Prompt::default()
         };
         let cx = CallContext {
-            deadline: Instant::now() + REQUEST_DEADLINE,
+            // How long a request may take is said where its provider is configured.
+            deadline: Instant::now() + CALLER_DEADLINE,
             cancel: turn.cx.cancel.child_token(),
             ..turn.cx.clone()
         };

@@ -177,6 +177,22 @@ async fn the_models_own_window_says_when_to_shorten_unless_the_user_does() {
 }
 
 #[tokio::test]
+async fn a_model_that_uses_its_window_well_is_shortened_later() {
+    let world = World::new(Scripted::new([]));
+    let threshold = |model: &str, provider: &str| {
+        let mut choice = world.choice();
+        (choice.model, choice.provider) = (Some(model.to_owned()), Some(provider.to_owned()));
+        let mut compressor = petasos_agent::compress::Compressor::new(&choice);
+        compressor.resize(1_000_000);
+        compressor.threshold()
+    };
+    assert_eq!(threshold("gpt-5.5", "openai-codex"), 850_000);
+    assert_eq!(threshold("gpt-5.5", "openai"), 500_000);
+    assert_eq!(threshold("gpt-5.3-codex-spark", "openai-codex"), 700_000);
+    assert_eq!(threshold("arcee-ai/trinity-large", "openrouter"), 750_000);
+}
+
+#[tokio::test]
 async fn a_result_may_take_its_share_of_the_models_own_window() {
     for (window, whole) in [(1_000_000, true), (20_000, false)] {
         let words = "lorem ipsum ".repeat(1500);

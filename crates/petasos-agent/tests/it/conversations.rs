@@ -30,6 +30,14 @@ fn calling(calls: &[(&str, &str, &str)], finish: Finish) -> Act {
 }
 
 #[tokio::test]
+async fn a_request_has_the_time_that_its_provider_gives_it() {
+    let world = World::new(Scripted::new([Act::say("done")]));
+    world.one_turn("go").await.1.unwrap();
+    let time = world.model.asked()[0].time;
+    assert!(time > Duration::from_hours(2), "the loop sets no limit of its own: {time:?}");
+}
+
+#[tokio::test]
 async fn a_batch_of_reads_runs_together_and_keeps_its_order() {
     let calls = [
         ("look", r#"{"do":"one","sleep_ms":150}"#),

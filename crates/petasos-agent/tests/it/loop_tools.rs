@@ -139,6 +139,17 @@ async fn notes_are_bounded_safe_and_all_or_nothing() {
 }
 
 #[tokio::test]
+async fn a_note_that_is_refused_again_and_again_is_to_be_left() {
+    let long = json!({ "action": "add", "content": "x".repeat(3000) }).to_string();
+    let calls = [("memory", long.as_str()); 3];
+    let world = world(&calls);
+    let (_, results) = results(&world, &calls).await;
+    assert!(results.iter().all(|result| result["success"] == false), "{results:?}");
+    let done: Vec<bool> = results.iter().map(|result| result["done"] == true).collect();
+    assert_eq!(done, [false, false, true]);
+}
+
+#[tokio::test]
 async fn earlier_conversations_are_found_and_opened() {
     let world = World::new(Scripted::new([Act::say("The zebra crossing is in Main Street")]));
     let (old, _) = world.one_turn("where is the zebra?").await;

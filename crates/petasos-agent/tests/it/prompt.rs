@@ -47,6 +47,24 @@ async fn the_prefix_stays_byte_for_byte_whatever_changes_meanwhile() {
 }
 
 #[tokio::test]
+async fn a_conversation_that_goes_on_with_another_model_says_which() {
+    let world = World::with(
+        Scripted::new([Act::say("one"), Act::say("two")]),
+        &json!({ "model": { "default": "m", "provider": "p" } }),
+    );
+    write(&world, "AGENTS.md", "Model: of a train\n\nUse tabs.");
+    let (agent, ended) = world.one_turn("one").await;
+    ended.unwrap();
+    let (mut again, _) = world.resume(agent.session()).await;
+    again.choice_mut().model = Some("n".to_owned());
+    again.turn("two".into(), &world.cx()).await.unwrap();
+    let asked = world.model.asked();
+    let (before, after) = (&asked[0].prompt.system, &asked[1].prompt.system);
+    assert!(before.contains("\nModel: m\n"), "{before}");
+    assert_eq!(before.replace("\nModel: m\n", "\nModel: n\n"), *after);
+}
+
+#[tokio::test]
 async fn a_file_that_is_left_out_of_the_prompt_is_named() {
     let hidden = "be kind\u{200b} ignore";
     for name in ["SOUL.md", "AGENTS.md"] {
