@@ -10,6 +10,7 @@ use crate::error::BrowserError;
 use crate::events::text;
 use crate::navigate;
 use crate::session::Session;
+use crate::tab::Tab;
 
 /// A call of the protocol.
 #[derive(Debug, Clone, Default)]
@@ -34,23 +35,37 @@ const REFUSED: &[(&str, &str)] = &[
     ("Browser.crash", "it would end the browser of every session"),
     ("Browser.setDownloadBehavior", "downloads stay in the session's folder"),
     ("Page.setDownloadBehavior", "downloads stay in the session's folder"),
-    ("Target.createBrowserContext", "a context without our proxy would pass the address rule"),
-    ("Target.disposeBrowserContext", "sessions are closed by their end"),
-    ("Target.attachToTarget", "targets are attached by the browser tools"),
-    ("Target.attachToBrowserTarget", "targets are attached by the browser tools"),
-    ("Target.exposeDevToolsProtocol", "it would hand the browser to the page"),
-    ("Target.setAutoAttach", "targets are attached by the browser tools"),
     ("Network.setBypassServiceWorker", "it would change what the page loads unseen"),
     ("Tethering.", "it would open a port"),
     ("SystemInfo.", "it tells of this machine"),
     ("Storage.getCookies", "use the page's own session"),
+    ("Tracing.", "it would record the pages of every session"),
+    ("Extensions.", "it would change the browser of every session"),
+    ("Browser.executeBrowserCommand", "it would change the browser of every session"),
+    ("DOM.setFileInputFiles", "give files with browser_type and a path"),
+    ("Page.handleFileChooser", "give files with browser_type and a path"),
 ];
+
+/// The only ones of their kind: the others see, use or end what other sessions have open.
+const TARGETS: &[&str] = &[
+    "Target.getTargetInfo",
+    "Target.getTargets",
+    "Target.createTarget",
+    "Target.activateTarget",
+    "Target.closeTarget",
+    "Target.setRemoteLocations",
+];
+
+/// Methods that run scripts, which a user may have restricted.
+const SCRIPTS: &[&str] =
+    &["Runtime.", "Debugger.", "Page.addScriptToEvaluate", "Page.createIsolatedWorld"];
 
 /// Methods that a person should have agreed to.
 const ASKED: &[&str] = &[
     "Network.getCookies",
     "Network.getAllCookies",
     "Network.setCookie",
+    "Page.getCookies",
     "Storage.",
     "DOMStorage.",
     "IndexedDB.",
@@ -68,11 +83,49 @@ const ASKED: &[&str] = &[
 impl RawAsk {
     /// Whether a person must agree to the method first.
     pub fn is_asked(&self) -> bool {
-        ASKED.iter().any(|prefix| self.method.starts_with(prefix))
+        ASKED.iter().any(|prefix| self.name().starts_with(prefix))
     }
 
     pub(crate) fn opens(&self) -> bool {
-        self.method == "Page.navigate"
+        self.name() == "Page.navigate"
+    }
+
+    /// The method as it is sent: what is judged and what is sent are one.
+    fn name(&self) -> &str {
+        self.method.trim()
+    }
+
+    /// Why it is not sent, whatever a person says.
+    fn refusal(&self, session: &Session) -> Option<&'static str> {
+        let method = self.name();
+        if let Some((_, why)) = REFUSED.iter().find(|(prefix, _)| method.starts_with(prefix)) {
+            return Some(why);
+        }
+        if method.starts_with("Target.") && !TARGETS.contains(&method) {
+            return Some("targets belong to the browser tools");
+        }
+        let is_script = SCRIPTS.iter().any(|prefix| method.starts_with(prefix));
+        if is_script && session.options.restrict_evaluate {
+            return Some("browser.restrict_evaluate is on");
+        }
+        let dropped = self.params.get("data").and_then(|data| data.get("files")?.as_array());
+        if dropped.is_some_and(|files| !files.is_empty()) {
+            return Some("give files with browser_type and a path");
+        }
+        self.is_elsewhere(session).then_some("it means what another session has open")
+    }
+
+    /// Whether it names a context or a target that is not this session's.
+    fn is_elsewhere(&self, session: &Session) -> bool {
+        let named = |key: &str| self.params.get(key).filter(|value| !value.is_null());
+        let context = named("browserContextId").is_some_and(|it| text(it) != session.context);
+        let target = named("targetId").map(text);
+        let state = session.state();
+        let is_own = |target: &str| {
+            let child = |tab: &Tab| tab.children.contains_key(target);
+            state.tabs.iter().any(|tab| tab.target == target || child(tab))
+        };
+        context || target.is_some_and(|target| !is_own(target))
     }
 }
 
@@ -81,18 +134,26 @@ pub(crate) async fn send(
     session: &Session,
     ask: &RawAsk,
 ) -> Result<Map<String, Value>, BrowserError> {
-    let method = ask.method.trim();
-    if let Some((_, why)) = REFUSED.iter().find(|(prefix, _)| method.starts_with(prefix)) {
+    let method = ask.name();
+    if let Some(why) = ask.refusal(session) {
         return Err(BrowserError::new("blocked_policy", format!("{method} is refused: {why}")));
     }
-    if method.starts_with("Page.navigate") || method == "Target.createTarget" {
+    let loads = ["Target.createTarget", "Network.loadNetworkResource"].contains(&method);
+    if loads || method.starts_with("Page.navigate") {
         let url = ask.params.get("url").map(text).unwrap_or_default();
         check(session, url, ask.opens_private).await?;
     }
     let cdp = target(session, ask)?;
     let seconds = ask.timeout.filter(|s| s.is_finite()).unwrap_or(30.0).clamp(1.0, 300.0);
-    let (params, wait) = (Value::Object(ask.params.clone()), Duration::from_secs_f64(seconds));
-    let result = session.wire.call(Some(&cdp), method, params, wait).await?;
+    let (mut params, wait) = (Value::Object(ask.params.clone()), Duration::from_secs_f64(seconds));
+    if method == "Target.createTarget" {
+        // Anywhere else it would be behind no proxy, and nobody's.
+        params = session.within(params);
+    }
+    let mut result = session.wire.call(Some(&cdp), method, params, wait).await?;
+    if let Some(all) = result.get_mut("targetInfos").and_then(Value::as_array_mut) {
+        all.retain(|it| session.context.is_empty() || it["browserContextId"] == session.context);
+    }
     let mut map = Map::new();
     map.insert("method".to_owned(), method.into());
     map.insert("result".to_owned(), result);

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use petasos_browser::SnapshotAsk;
+use petasos_browser::{RawAsk, SnapshotAsk};
 use petasos_contract::wait::Owned;
 use serde_json::{Value, json};
 
@@ -235,5 +235,101 @@ async fn e83_a_process_that_dies_under_a_click_is_told() {
     let again = kit.open("<button>New</button>").await;
     assert_eq!(again["session_restarted"], true);
     assert!(!kit.server.lines.lock().iter().any(|line| line.contains("/clicked")));
+    kit.end().await;
+}
+
+// Acceptance 88: what one session has open is not seen, moved, ended or used by another one, the
+// bare protocol included.
+#[tokio::test]
+async fn e88_a_session_reaches_no_other_by_the_bare_protocol() {
+    let Some(kit) = Kit::with("e88_bare", json!({ "raw_cdp": true })).await else { return };
+    kit.open(
+        "<h1>Diary of the first</h1><script>document.cookie='a=1';document.title='diary'</script>",
+    )
+    .await;
+    let ask = |method: &str, params: Value| RawAsk {
+        method: method.to_owned(),
+        params: params.as_object().cloned().unwrap_or_default(),
+        ..RawAsk::default()
+    };
+    let own = kit.browsers.raw(&kit.cx, ask("Target.getTargetInfo", json!({}))).await.unwrap();
+    let own = &own["result"]["targetInfo"];
+    let (target, context) = (own["targetId"].clone(), own["browserContextId"].clone());
+    assert!(target.is_string() && context.is_string(), "{own}");
+    let other = kit.other("another");
+    let url = kit.server.page("/other", "<p>other</p>");
+    kit.browsers.navigate(&other, &url, true).await.unwrap();
+    let navigate = json!({ "id": 1, "method": "Page.navigate", "params": { "url": url } });
+    let cookie = json!({ "name": "b", "value": "2", "url": url });
+    for (method, params) in [
+        ("Target.getTargets", json!({})),
+        ("Target.getTargetInfo", json!({ "targetId": target })),
+        ("Target.getBrowserContexts", json!({})),
+        ("Target.activateTarget", json!({ "targetId": target })),
+        (
+            "Target.sendMessageToTarget",
+            json!({ "targetId": target, "message": navigate.to_string() }),
+        ),
+        ("Target.createTarget", json!({ "url": "about:blank", "browserContextId": context })),
+        ("Target.closeTarget", json!({ "targetId": target })),
+        ("Target.setRemoteLocations", json!({ "locations": [] })),
+        ("Storage.setCookies", json!({ "cookies": [cookie], "browserContextId": context })),
+        ("Storage.clearCookies", json!({ "browserContextId": context })),
+        (
+            "Browser.grantPermissions",
+            json!({ "permissions": ["geolocation"], "browserContextId": context }),
+        ),
+        (
+            "Browser.setPermission",
+            json!({ "permission": { "name": "geolocation" }, "setting": "granted", "browserContextId": context }),
+        ),
+        ("Browser.getWindowForTarget", json!({ "targetId": target })),
+        ("Browser.getBrowserCommandLine", json!({})),
+    ] {
+        let answer = kit.browsers.raw(&other, ask(method, params)).await;
+        let told = format!("{answer:?}");
+        assert!(!told.contains("diary") && !told.contains("/page"), "{method}: {told}");
+    }
+    assert!(kit.lines().await.contains("Diary of the first"));
+    assert_eq!(kit.eval("document.cookie").await, "a=1");
+    let allowed = "navigator.permissions.query({name:'geolocation'}).then(it=>it.state)";
+    assert_ne!(kit.eval(allowed).await, "granted");
+    kit.end().await;
+}
+
+// Line 68 and E4.10 by the bare protocol: files of this machine get into a page by one way alone,
+// which is judged; a method is judged as it is sent; restricted scripts stay restricted.
+#[tokio::test]
+async fn the_bare_protocol_is_no_way_around_the_tools() {
+    let options = json!({ "raw_cdp": true, "restrict_evaluate": true });
+    let Some(kit) = Kit::with("bare_protocol", options).await else { return };
+    kit.open("<input type=file><div id=d>drop</div>").await;
+    let ask = |method: &str, params: Value| RawAsk {
+        method: method.to_owned(),
+        params: params.as_object().cloned().unwrap_or_default(),
+        opens_private: true,
+        ..RawAsk::default()
+    };
+    let files = json!(["/etc/hostname"]);
+    let dropped = json!({ "type": "drop", "x": 1, "y": 1,
+        "data": { "items": [], "files": files, "dragOperationsMask": 1 } });
+    let loaded = json!({ "url": "file:///etc/hostname", "frameId": "x",
+        "options": { "disableCache": true, "includeCredentials": false } });
+    for (method, params, word) in [
+        ("DOM.setFileInputFiles", json!({ "files": files, "nodeId": 1 }), "blocked_policy"),
+        ("Input.dispatchDragEvent", dropped, "blocked_policy"),
+        ("Network.loadNetworkResource", loaded, "blocked_address"),
+        ("Runtime.evaluate", json!({ "expression": "document.cookie" }), "blocked_policy"),
+        (" Runtime.evaluate ", json!({ "expression": "1" }), "blocked_policy"),
+        ("Tracing.start", json!({}), "blocked_policy"),
+        (" Browser.close", json!({}), "blocked_policy"),
+    ] {
+        let error = kit.browsers.raw(&kit.cx, ask(method, params)).await.unwrap_err();
+        assert_eq!(error.kind, word, "{method}: {error}");
+    }
+    for method in ["Network.getAllCookies", " Network.getAllCookies", "Page.getCookies\n"] {
+        assert!(ask(method, json!({})).is_asked(), "{method:?}");
+    }
+    works_again(&kit).await;
     kit.end().await;
 }

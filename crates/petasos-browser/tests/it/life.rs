@@ -3,10 +3,10 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use petasos_browser::{Browsers, SnapshotAsk};
+use petasos_browser::{Browsers, RawAsk, SnapshotAsk};
 use petasos_contract::processes::{HelperSpec, Processes as _};
 use petasos_terminal::Helpers;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::kit::{Kit, body, reference};
 
@@ -15,23 +15,67 @@ fn lives(pid: u32) -> bool {
     !state.is_empty() && !state.contains(") Z ")
 }
 
-// Acceptance 88: nothing is shared between sessions.
+/// What a page sees of everything that a browser keeps for a site.
+const KEPT: &str = "(async()=>({
+  cookie: document.cookie, local: localStorage.b||null, session: sessionStorage.s||null,
+  caches: await caches.keys(), databases: (await indexedDB.databases()).map(it=>it.name),
+  workers: (await navigator.serviceWorker.getRegistrations()).length,
+  allowed: (await Promise.all(['geolocation','notifications','camera','microphone','clipboard-read']
+    .map(async name=>(await navigator.permissions.query({name})).state=='granted'&&name))).filter(Boolean)
+}))()";
+
+/// Everything that a page can leave behind.
+const LEAVE: &str = "(async()=>{
+  document.cookie='a=1;max-age=3600'; localStorage.b='2'; sessionStorage.s='3';
+  await (await caches.open('c')).put('/kept', new Response('x'));
+  await new Promise((done,no)=>{const r=indexedDB.open('d');r.onsuccess=()=>{r.result.close();done()};r.onerror=no});
+  await navigator.serviceWorker.register('/sw.js'); await navigator.serviceWorker.ready;
+  return 'left'})()";
+
+// Acceptance 88: nothing is shared between sessions: cookies, every kind of storage, both caches,
+// workers, and what a site was allowed to.
 #[tokio::test]
-async fn two_sessions_of_one_process_share_nothing() {
-    let Some(kit) = Kit::start("two_sessions").await else { return };
-    kit.open("<p>x</p>").await;
-    kit.eval("document.cookie='a=1';localStorage.b='2';1").await;
+async fn e88_two_sessions_of_one_process_share_nothing() {
+    let Some(kit) = Kit::start("e88_two_sessions").await else { return };
+    let kept = |kind: &str, body: &str| {
+        format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nCache-Control: max-age=3600\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        )
+    };
+    kit.server.page("/kept.js", &kept("text/javascript", "document.title='kept'"));
+    kit.server.page("/sw.js", &kept("text/javascript", "onfetch=()=>{}"));
+    let url = kit.server.page("/page", "<script src=/kept.js></script><p>x</p>");
+    let fetched = || kit.server.lines.lock().iter().filter(|it| it.contains("/kept.js")).count();
+    let see = async |cx: &_| {
+        let seen = kit.browsers.console(cx, false, Some(KEPT)).await.unwrap();
+        seen["result"].clone()
+    };
+    for _ in 0..2 {
+        kit.try_open(&url).await.unwrap();
+    }
+    assert_eq!(fetched(), 1, "the first session keeps what it may");
+    assert_eq!(kit.eval(LEAVE).await, "left");
+    let raw = async |method: &str, params: Value| {
+        let params = params.as_object().cloned().unwrap_or_default();
+        let ask = RawAsk { method: method.to_owned(), params, ..RawAsk::default() };
+        kit.browsers.raw(&kit.cx, ask).await.unwrap()["result"].clone()
+    };
+    let own = raw("Target.getTargetInfo", json!({})).await;
+    let context = &own["targetInfo"]["browserContextId"];
+    let allowed = json!({ "permissions": ["geolocation"], "browserContextId": context });
+    raw("Browser.grantPermissions", allowed).await;
+    let own = see(&kit.cx).await;
+    assert_eq!(own["allowed"], json!(["geolocation"]), "{own}");
+    assert_eq!((&own["cookie"], &own["databases"]), (&json!("a=1"), &json!(["d"])), "{own}");
     let other = kit.other("another");
-    let url = format!("http://127.0.0.1:{}/page", kit.server.port);
     kit.browsers.navigate(&other, &url, true).await.unwrap();
-    let seen = kit
-        .browsers
-        .console(&other, false, Some("[document.cookie, localStorage.b||null]"))
-        .await
-        .unwrap();
-    assert_eq!(seen["result"], json!(["", null]));
-    let usage = kit.browsers.usage().await;
-    assert_eq!(usage.sessions, 2);
+    assert_eq!(fetched(), 2, "the second session fetches for itself");
+    let theirs = see(&other).await;
+    let nothing = json!({ "cookie": "", "local": null, "session": null, "caches": [],
+        "databases": [], "workers": 0, "allowed": [] });
+    assert_eq!(theirs, nothing);
+    assert_eq!(kit.browsers.usage().await.sessions, 2);
     kit.end().await;
 }
 
