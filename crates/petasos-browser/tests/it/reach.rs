@@ -1,15 +1,16 @@
 //! Where a page may reach: the address rule from inside the page.
 
 use std::collections::{BTreeSet, HashSet};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use parking_lot::Mutex;
 use petasos_browser::{Browsers, RawAsk};
 use petasos_contract::BoxFuture;
 use petasos_net::{Lookup, SiteRules};
 use petasos_terminal::Helpers;
+use petasos_testkit::names::NameServer;
 use serde_json::{Map, json};
 
 use crate::kit::{Kit, Server};
@@ -115,31 +116,44 @@ async fn local_schemes_and_metadata_are_never_opened() {
     kit.end().await;
 }
 
-/// Answers well first and with this machine afterwards.
-#[derive(Debug, Default)]
-struct Rebinding(AtomicUsize);
+/// Asks a name server of our own, which answers well first and with this machine afterwards.
+#[derive(Debug)]
+struct Rebinding(NameServer);
+
+impl Rebinding {
+    /// Answers well so often.
+    fn after(good: usize) -> Arc<Self> {
+        let answers = move |_: &str, times: usize| {
+            vec![if times < good { Ipv4Addr::new(93, 184, 216, 34) } else { Ipv4Addr::LOCALHOST }]
+        };
+        Arc::new(Self(NameServer::start((Ipv4Addr::LOCALHOST, 0).into(), answers).unwrap()))
+    }
+}
 
 impl Lookup for Rebinding {
-    fn look_up<'a>(&'a self, _: &'a str) -> BoxFuture<'a, std::io::Result<Vec<IpAddr>>> {
-        let first = self.0.fetch_add(1, Ordering::SeqCst) == 0;
-        let address = if first { "93.184.216.34" } else { "127.0.0.1" };
-        Box::pin(std::future::ready(Ok(vec![address.parse().unwrap()])))
+    fn look_up<'a>(&'a self, name: &'a str) -> BoxFuture<'a, std::io::Result<Vec<IpAddr>>> {
+        Box::pin(std::future::ready(self.0.resolve(name)))
     }
 }
 
 // Acceptance 81: the look-up that dials is the one that is checked.
 #[tokio::test]
-async fn a_name_that_is_bound_again_is_refused() {
-    let Some(kit) = Kit::start("a_name_bound_again").await else { return };
-    let rules = SiteRules::default().with_names(Arc::new(Rebinding::default()));
-    let browsers = Browsers::with_rules(Some(Helpers::new()), rules);
+async fn e81_a_name_that_is_bound_again_is_refused() {
+    let Some(kit) = Kit::start("e81_bound_again").await else { return };
     kit.server.page("/", "<p>inside</p>");
     let url = format!("http://rebind.test:{}/", kit.server.port);
-    let error = browsers.navigate(&kit.cx, &url, false).await.unwrap_err();
-    assert_eq!(error.kind, "blocked_address", "{error}");
-    assert!(error.message.contains("rebind.test leads to 127.0.0.1"), "{error}");
+    // At once, or only when the socket is opened.
+    for good in [0, 1] {
+        let names = Rebinding::after(good);
+        let rules = SiteRules::default().with_names(names.clone() as Arc<dyn Lookup>);
+        let browsers = Browsers::with_rules(Some(Helpers::new()), rules);
+        let error = browsers.navigate(&kit.cx, &url, false).await.unwrap_err();
+        assert_eq!(error.kind, "blocked_address", "{error}");
+        assert!(error.message.contains("rebind.test leads to 127.0.0.1"), "{error}");
+        assert!(names.0.times("rebind.test") > good);
+        browsers.shut_down().await;
+    }
     assert_eq!(kit.server.hits.load(Ordering::SeqCst), 0);
-    browsers.shut_down().await;
     kit.end().await;
 }
 

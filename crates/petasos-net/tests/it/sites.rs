@@ -1,7 +1,7 @@
 //! Where tools may reach: the table of addresses that are refused, however they are written, and
 //! the filtering proxy that holds a browser to the same rules.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,35 +11,15 @@ use petasos_net::{
     FilterProxy, Lookup, Method, Net, NetError, NetOptions, Reach, Request, SiteRules, checked_url,
 };
 use petasos_testkit::addresses::REFUSED;
+use petasos_testkit::names::NameServer;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 /// Must stay reachable.
 const PUBLIC: &[&str] = &["1.1.1.1", "172.32.0.1", "2606:4700::1111", "64:ff9b::808:808"];
 
-/// A name server that lies: one name answers well and then with this machine, one with both.
-#[derive(Debug, Default)]
-struct Liar {
-    asked: AtomicUsize,
-}
-
-impl Lookup for Liar {
-    fn look_up<'a>(&'a self, host: &'a str) -> BoxFuture<'a, std::io::Result<Vec<IpAddr>>> {
-        let times = self.asked.fetch_add(1, Ordering::SeqCst);
-        let public: IpAddr = "1.1.1.1".parse().unwrap();
-        let here: IpAddr = "127.0.0.1".parse().unwrap();
-        Box::pin(async move {
-            Ok(match host {
-                "mixed.test" => vec![public, here],
-                "later.test" if times == 0 => vec![public],
-                _ => vec![here],
-            })
-        })
-    }
-}
-
 fn rules() -> SiteRules {
-    SiteRules::default().with_names(Arc::new(Liar::default()))
+    rebinding().1
 }
 
 fn net(rules: SiteRules) -> Net {
@@ -203,12 +183,56 @@ async fn a_browser_behind_the_proxy_reaches_no_address_of_the_table() {
     assert!(proxy.refused().iter().all(|refused| refused.is_address));
 }
 
+/// Asks a name server of our own.
+#[derive(Debug)]
+struct Asking(Arc<NameServer>);
+
+impl Lookup for Asking {
+    fn look_up<'a>(&'a self, host: &'a str) -> BoxFuture<'a, std::io::Result<Vec<IpAddr>>> {
+        Box::pin(std::future::ready(self.0.resolve(host)))
+    }
+}
+
+/// A server that answers for `later.test` well and then with this machine, and for `mixed.test`
+/// with both at once.
+fn rebinding() -> (Arc<NameServer>, SiteRules) {
+    let (public, here) = (Ipv4Addr::new(93, 184, 216, 34), Ipv4Addr::LOCALHOST);
+    let answers = move |name: &str, times: usize| match (name, times) {
+        ("mixed.test", _) => vec![public, here],
+        ("later.test", 0) => vec![public],
+        _ => vec![here],
+    };
+    let names = NameServer::start((Ipv4Addr::LOCALHOST, 0).into(), answers).unwrap();
+    let names = Arc::new(names);
+    let rules = SiteRules::default().with_names(Arc::new(Asking(Arc::clone(&names))));
+    (names, rules)
+}
+
+// Acceptance 20, 21: a name server that changes its mind, or answers with both at once, without a
+// proxy between; each connection asks for itself and goes where it was told, or nowhere.
+#[tokio::test]
+async fn e20_e21_a_server_that_rebinds_a_name_reaches_no_socket_of_this_machine() {
+    let (port, seen) = server(|_| "HTTP/1.1 204 No Content\r\n\r\n".to_owned()).await;
+    let (names, rules) = rebinding();
+    assert_eq!(names.resolve("later.test").unwrap(), [IpAddr::from([93, 184, 216, 34])]);
+    let net = net(rules);
+    for name in ["later.test", "mixed.test"] {
+        let asked = names.times(name);
+        let request = get(&format!("http://{name}:{port}/")).unwrap();
+        let error = net.send(request).await.unwrap_err();
+        assert!(matches!(error, NetError::Address(_)), "{name}: {error:?}");
+        assert!(error.to_string().contains("leads to 127.0.0.1"), "{error}");
+        assert_eq!(names.times(name), asked + 1, "{name} is asked for once");
+    }
+    assert_eq!(seen.load(Ordering::SeqCst), 0);
+}
+
 // Acceptance 20 and 81: the second answer is checked like the first.
 #[tokio::test]
 async fn a_name_that_answers_differently_the_second_time_is_refused_at_the_socket() {
     let (port, seen) =
         server(|_| "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi".to_owned()).await;
-    let proxy = proxy(rules()).await;
+    let proxy = proxy(rebinding().1).await;
     proxy.open();
     assert_eq!(proxy.objection("later.test", port).await, None);
     let request = format!("GET http://later.test:{port}/ HTTP/1.1\r\nHost: later.test\r\n\r\n");
