@@ -22,7 +22,7 @@ use crate::toolsets::Step;
 
 pub use catalogue::{Catalogue, Wanted};
 pub use function::Function;
-pub use sanitise::{sanitise, strip_pattern_and_format};
+pub use sanitise::sanitise;
 
 /// The tools of a conversation, frozen: same bytes for the same inputs.
 #[derive(Debug)]

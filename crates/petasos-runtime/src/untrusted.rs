@@ -45,6 +45,9 @@ pub(crate) fn label(content: &mut Content, call: &CallId, tool: &ToolName, event
                     wrap(text, call, tool, events);
                 }
             }
+            if let Some(summary) = &mut parts.text_summary {
+                wrap(summary, call, tool, events);
+            }
         }
     }
 }

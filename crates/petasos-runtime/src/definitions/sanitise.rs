@@ -51,19 +51,6 @@ pub fn sanitise(function: &mut Map<String, Value>) {
     prune_required(top);
 }
 
-/// The second pass, after a provider refused a request: without `pattern` and `format`.
-pub fn strip_pattern_and_format(function: &mut Map<String, Value>) {
-    if let Some(parameters) = function.get_mut("parameters") {
-        walk(parameters, DEPTH_MAX, &mut |schema| {
-            for keyword in ["pattern", "format"] {
-                if schema.get(keyword).is_some_and(Value::is_string) {
-                    schema.shift_remove(keyword);
-                }
-            }
-        });
-    }
-}
-
 /// Fixes one schema and everything below it.
 fn fix(schema: &mut Value, depth: usize) {
     from_bare_word(schema);
@@ -178,13 +165,4 @@ fn each_below(object: &mut Map<String, Value>, mut visit: impl FnMut(&mut Value)
             map.values_mut().for_each(&mut visit);
         }
     }
-}
-
-fn walk(schema: &mut Value, depth: usize, change: &mut impl FnMut(&mut Map<String, Value>)) {
-    let Value::Object(object) = schema else { return };
-    if depth == 0 {
-        return;
-    }
-    change(object);
-    each_below(object, |below| walk(below, depth - 1, change));
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::{sanitise, strip_pattern_and_format};
+use super::super::sanitise;
 
 fn parameters(given: Value) -> Value {
     let mut function = serde_json::Map::new();
@@ -124,19 +124,6 @@ fn the_top_has_no_combinators_but_a_property_of_that_name_stays() {
     let keys: Vec<&String> = fixed.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["type", "properties"]);
     assert_eq!(fixed["properties"]["not"], json!({ "type": "string" }));
-}
-
-#[test]
-fn the_second_pass_takes_patterns_and_formats_away() {
-    let mut function = json!({ "parameters": { "type": "object", "properties": {
-        "pattern": { "type": "string", "pattern": "^a", "format": "uri" },
-        "list": { "type": "array", "items": { "format": "date" } },
-    }}});
-    let function = function.as_object_mut().unwrap();
-    strip_pattern_and_format(function);
-    let wanted =
-        json!({ "pattern": { "type": "string" }, "list": { "type": "array", "items": {} } });
-    assert_eq!(function["parameters"]["properties"], wanted);
 }
 
 fn any_schema() -> impl Strategy<Value = Value> {

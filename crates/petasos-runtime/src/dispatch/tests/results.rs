@@ -248,7 +248,7 @@ async fn our_own_refusal_of_a_foreign_tool_is_not_labelled_as_foreign() {
 
 #[tokio::test]
 async fn images_of_a_foreign_result_are_left_alone() {
-    let parts = json!({ "_multimodal": true, "content": [
+    let parts = json!({ "_multimodal": true, "text_summary": PAGE, "content": [
         { "type": "text", "text": PAGE }, { "type": "image_url", "image_url": { "url": "x" } },
     ]});
     let mut page = entry("browser_vision", "browser", {
@@ -262,6 +262,7 @@ async fn images_of_a_foreign_result_are_left_alone() {
     };
     assert!(parts.content[0]["text"].as_str().unwrap().starts_with("<untrusted_tool_result"));
     assert_eq!(parts.content[1]["image_url"]["url"], "x");
+    assert!(parts.text_summary.as_ref().unwrap().starts_with("<untrusted_tool_result"));
 }
 
 #[tokio::test]
