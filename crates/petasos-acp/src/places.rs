@@ -1,18 +1,9 @@
-//! Where files really are: the folders of a session, by the client's names for them and behind links,
-//! and the files that nobody changes without a question.
+//! Where files really are: the folders of a session, by the client's names for them and behind links.
 
-use std::collections::VecDeque;
-use std::ffi::{OsStr, OsString};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use petasos_contract::path::resolve;
-
-/// As many as the kernel follows.
-const LINKS_MAX: usize = 40;
-/// Names of files that hold keys.
-const KEY_FILES: &[&str] = &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "authorized_keys"];
-/// Folders whose content decides what runs or who gets in.
-const KEY_FOLDERS: &[&str] = &[".git", ".ssh", ".gnupg", ".petasos", ".hermes", ".aws"];
+use petasos_fs::real;
 
 /// The folders that a client has opened for a session.
 #[derive(Debug)]
@@ -59,60 +50,11 @@ pub(crate) fn meant(path: &str, base: &Path, home: &Path) -> PathBuf {
     })
 }
 
-/// The path with every link on the way followed, whether or not its end exists.
-pub(crate) fn real(path: &Path) -> PathBuf {
-    let mut ahead = parts(path);
-    let mut out = PathBuf::from("/");
-    let mut links = 0;
-    while let Some(name) = ahead.pop_front() {
-        if name == ".." {
-            out.pop();
-            continue;
-        }
-        out.push(&name);
-        // Not a link, or nothing there: the name stands for itself.
-        let Ok(target) = std::fs::read_link(&out) else { continue };
-        links += 1;
-        if links > LINKS_MAX {
-            continue;
-        }
-        out.pop();
-        if target.is_absolute() {
-            out = PathBuf::from("/");
-        }
-        let mut next = parts(&target);
-        next.extend(ahead);
-        ahead = next;
-    }
-    out
-}
-
-fn parts(path: &Path) -> VecDeque<OsString> {
-    let names = path.components().filter_map(|part| match part {
-        Component::Normal(name) => Some(name.to_owned()),
-        Component::ParentDir => Some("..".into()),
-        _ => None,
-    });
-    names.collect()
-}
-
-/// Files that are always asked about: keys, environments, what git and the agent obey.
-pub(crate) fn is_protected(path: &Path) -> bool {
-    let folder = path.components().any(|part| match part {
-        Component::Normal(name) => KEY_FOLDERS.iter().any(|folder| name == *folder),
-        _ => false,
-    });
-    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    let ends = Path::new(name).extension().and_then(OsStr::to_str);
-    folder
-        || name.starts_with(".env")
-        || KEY_FILES.contains(&name)
-        || matches!(ends, Some("pem" | "key" | "p12" | "pfx"))
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
+
+    use petasos_fs::is_protected;
 
     use super::*;
 

@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 use crate::files::ClientFiles;
 use crate::mode::Mode;
 use crate::panel::ClientPanel;
-use crate::places::{self, Roots};
+use crate::places::Roots;
 use crate::reach;
 use crate::render::{CallRecord, FileDiff};
 use crate::shown;
@@ -320,12 +320,12 @@ impl Deed {
 }
 
 fn guarded(paths: &[PathBuf]) -> Option<PathBuf> {
-    let named = paths.iter().flat_map(|path| [path.clone(), places::real(path)]);
-    named.into_iter().find(|path| places::is_protected(path))
+    let named = paths.iter().flat_map(|path| [path.clone(), petasos_fs::real(path)]);
+    named.into_iter().find(|path| petasos_fs::is_protected(path))
 }
 
 fn file_key(path: &Path) -> String {
-    format!("edit {}", places::real(path).display())
+    format!("edit {}", petasos_fs::real(path).display())
 }
 
 fn is_edit(tool: &str) -> bool {
@@ -353,7 +353,7 @@ impl RuledSession {
 
 /// Whether an edit is asked about.
 fn edit(mode: Mode, ruled: &RuledSession, deed: &Deed) -> Directive {
-    let real: Vec<PathBuf> = deed.touched.iter().map(|path| places::real(path)).collect();
+    let real: Vec<PathBuf> = deed.touched.iter().map(|path| petasos_fs::real(path)).collect();
     let inside = |path: &PathBuf| ruled.is_own(path) || path.starts_with(TEMPORARY);
     let outside = real.is_empty() || !real.iter().all(inside);
     let why = match (mode, &deed.guarded) {

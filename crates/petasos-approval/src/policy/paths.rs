@@ -2,12 +2,7 @@
 //!
 //! Looks at links only; no file is opened and nothing needs to exist.
 
-use std::collections::VecDeque;
-use std::ffi::OsString;
-use std::path::{Component, Path, PathBuf};
-
-/// As many as the kernel follows.
-const LINKS_MAX: usize = 40;
+use std::path::{Path, PathBuf};
 
 /// An absolute path without `.` and `..`, as text alone can tell.
 pub(crate) fn folded(path: &Path, cwd: &Path, home: &Path) -> PathBuf {
@@ -16,12 +11,12 @@ pub(crate) fn folded(path: &Path, cwd: &Path, home: &Path) -> PathBuf {
 
 /// The path with every link on the way followed, whether or not its end exists.
 pub(crate) fn real(path: &Path, cwd: &Path, home: &Path) -> PathBuf {
-    follow(&absolute(path, cwd, home), true)
+    petasos_fs::real(&absolute(path, cwd, home))
 }
 
 /// The same for something that is removed: a link at the end goes, not what it points to.
 pub(crate) fn real_parent(path: &Path, cwd: &Path, home: &Path) -> PathBuf {
-    follow(&absolute(path, cwd, home), false)
+    petasos_fs::real_parent(&absolute(path, cwd, home))
 }
 
 fn absolute(path: &Path, cwd: &Path, home: &Path) -> PathBuf {
@@ -29,46 +24,6 @@ fn absolute(path: &Path, cwd: &Path, home: &Path) -> PathBuf {
         Ok(rest) => home.join(rest),
         Err(_) => cwd.join(path),
     }
-}
-
-fn follow(path: &Path, last_too: bool) -> PathBuf {
-    let mut ahead: VecDeque<OsString> = parts(path);
-    let mut out = PathBuf::from("/");
-    let mut links = 0;
-    while let Some(name) = ahead.pop_front() {
-        if name == ".." {
-            out.pop();
-            continue;
-        }
-        out.push(&name);
-        if ahead.is_empty() && !last_too {
-            break;
-        }
-        // Not a link, or nothing there: the name stands for itself.
-        let Ok(target) = std::fs::read_link(&out) else { continue };
-        links += 1;
-        if links > LINKS_MAX {
-            continue;
-        }
-        out.pop();
-        if target.is_absolute() {
-            out = PathBuf::from("/");
-        }
-        let mut next = parts(&target);
-        next.extend(ahead);
-        ahead = next;
-    }
-    out
-}
-
-fn parts(path: &Path) -> VecDeque<OsString> {
-    path.components()
-        .filter_map(|part| match part {
-            Component::Normal(name) => Some(name.to_owned()),
-            Component::ParentDir => Some(OsString::from("..")),
-            Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
-        })
-        .collect()
 }
 
 #[cfg(all(test, unix))]

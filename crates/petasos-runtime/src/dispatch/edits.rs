@@ -3,20 +3,15 @@
 //! A session or the user's settings (`approvals.edits`) choose; else policy alone decides. What cannot
 //! be shown to somebody who wants to see it is not done.
 
-use std::path::Path;
-
 use petasos_contract::approval::{Finding, FindingKind, Scope};
 use petasos_contract::call::{Refusal, RefusalKind};
 use petasos_contract::effect::Effect;
 use petasos_contract::plan::{EditApproval, FileEdit};
 use petasos_contract::{CallContext, Plan};
+use petasos_fs::is_protected;
 
 /// The key of such a question.
 const KEY: &str = "edit";
-
-/// Folders and endings of files that decide more than they look.
-const SENSITIVE_FOLDERS: [&str; 3] = [".git", ".ssh", ".gnupg"];
-const SENSITIVE_ENDINGS: [&str; 4] = ["pem", "key", "p12", "pfx"];
 
 /// Why somebody wants to see this call first, if they do.
 pub(super) fn wanted(plan: &Plan, cx: &CallContext) -> Option<Finding> {
@@ -29,9 +24,9 @@ pub(super) fn wanted(plan: &Plan, cx: &CallContext) -> Option<Finding> {
         EditApproval::ByPolicy => false,
         EditApproval::Each => true,
         EditApproval::OutsideWorkspace => {
-            written.any(|path| !path.starts_with(&*cx.workspace) || is_sensitive(path))
+            written.any(|path| !path.starts_with(&*cx.workspace) || is_protected(path))
         }
-        EditApproval::Sensitive => written.any(is_sensitive),
+        EditApproval::Sensitive => written.any(is_protected),
     };
     is_wanted.then(|| Finding {
         key: KEY.into(),
@@ -70,15 +65,4 @@ pub(super) async fn shown(
         // The question names the files.
         Err(_) => Ok(Vec::new()),
     }
-}
-
-fn is_sensitive(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
-    let inside = |folder: &str| path.components().any(|part| part.as_os_str() == folder);
-    SENSITIVE_FOLDERS.into_iter().any(inside)
-        || SENSITIVE_ENDINGS.contains(&ending.as_str())
-        || name == ".env"
-        || name.starts_with(".env.")
-        || name.starts_with("id_")
 }
