@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use petasos_contract::approval::{Answer, ApprovalRequest, Approver, Scope, Who};
+use petasos_contract::approval::{Answer, ApprovalRequest, Approver, FindingKind, Scope, Who};
 use petasos_contract::{BoxFuture, CallContext};
 
 pub use prompt::Question;
@@ -64,7 +64,10 @@ impl SmartApprover {
 
     async fn put(&self, request: &ApprovalRequest, cx: &CallContext) -> Answer {
         let smart = Approvals::read(&cx.settings).is_ok_and(|found| found.mode == Mode::Smart);
-        let for_people = request.findings.iter().any(|finding| finding.widest == Scope::Once);
+        let for_people = request
+            .findings
+            .iter()
+            .any(|finding| finding.widest == Scope::Once || finding.kind == FindingKind::Person);
         if !smart || for_people {
             let nobody = || unreachable_people("a person must agree to this");
             return self.ask_people(request, cx).await.unwrap_or_else(nobody);

@@ -39,6 +39,8 @@ pub enum FindingKind {
     UserDeny,
     /// Words of strangers may be speaking.
     Tainted,
+    /// Somebody wants a person's own word, such as an editor or a hook: no model answers for them.
+    Person,
 }
 
 /// A rule that applies, with the place that made it apply.

@@ -203,7 +203,7 @@ fn escalation(moment: &ToolMoment<'_>, message: &str, rule_key: Option<String>) 
     Finding {
         key: format!("plugin_rule:{key}").into(),
         why: message.to_owned(),
-        kind: petasos_contract::approval::FindingKind::Rule,
+        kind: petasos_contract::approval::FindingKind::Person,
         span: None,
         widest: Scope::Always,
         stores: None,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use petasos_approval::smart::{Question, Reviewer, SmartApprover};
-use petasos_contract::approval::{Answer, ApprovalRequest, Approver, Scope, Who};
+use petasos_contract::approval::{Answer, ApprovalRequest, Approver, FindingKind, Scope, Who};
 use petasos_contract::{BoxFuture, CallContext};
 use serde_json::{Value, json};
 
@@ -94,6 +94,20 @@ async fn the_model_is_asked_only_where_the_mode_says_so_and_never_about_what_nee
         assert_eq!(approver.ask(&request("rm -r x", widest), &place.cx(&values)).await, no);
         assert!(reviewer.asked.lock().unwrap().is_empty());
     }
+}
+
+#[tokio::test]
+async fn what_an_editor_or_a_hook_asks_a_person_is_not_answered_by_the_model() {
+    let reviewer = model(Ok("APPROVE"));
+    let no = Answer::Denied { by: Who::Person(None), comment: None };
+    let cx = Place::new().cx(&smart());
+    let mut asked = request("touch x", Scope::Always);
+    asked.findings[0].kind = FindingKind::Person;
+    let approver = SmartApprover::new(reviewer.clone(), Some(Arc::new(Says(no.clone()))));
+    assert_eq!(approver.ask(&asked, &cx).await, no);
+    let alone = SmartApprover::new(reviewer.clone(), None).ask(&asked, &cx).await;
+    assert!(matches!(alone, Answer::Undeliverable { .. }), "{alone:?}");
+    assert!(reviewer.asked.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
