@@ -14,11 +14,13 @@ use crate::images::PAINTERS;
 use crate::picture::{self, Picture};
 use crate::sniff::PictureKind;
 use crate::store::{Shelf, Store};
-use crate::vendor::{Outgoing, Vendor};
+use crate::vendor::{Answer, Outgoing, Vendor};
 
 const SECTION: &str = "image_gen";
 const PATIENCE: Duration = Duration::from_mins(3);
 const PICTURE_BYTES_MAX: usize = 50 << 20;
+/// What is said about a picture that was handed in.
+const HANDED_IN_MAX: usize = 1 << 20;
 /// What a picture whose price is not known counts as.
 pub const CENTS_UNKNOWN: u32 = 10;
 /// What is said when nobody was chosen.
@@ -33,6 +35,8 @@ pub struct ImageDef {
     pub vendor: Vendor,
     /// The login that pays in the place of a key.
     pub login: Option<&'static str>,
+    /// How pictures to work from are handed in, where the request takes addresses only.
+    pub stage: Option<Stage>,
     /// The variable that names a model, where there is one.
     pub variable: Option<&'static str>,
     /// Models that are known, the usual one first.
@@ -41,6 +45,15 @@ pub struct ImageDef {
     pub outgoing: fn(&Draw) -> Outgoing,
     /// How it is made.
     pub course: Course,
+}
+
+/// How a picture is handed in before it is worked from.
+#[derive(Debug, Clone, Copy)]
+pub struct Stage {
+    /// What is sent.
+    pub outgoing: fn(&Picture) -> Outgoing,
+    /// The address that it has from then on.
+    pub address: fn(&Answer) -> Result<String, String>,
 }
 
 /// What a model can do.
@@ -105,6 +118,8 @@ pub struct Draw {
     pub aspect: Aspect,
     /// Pictures to work from.
     pub sources: Vec<Picture>,
+    /// Where they are, for a painter that takes addresses.
+    pub addresses: Vec<String>,
     /// The model.
     pub model: String,
 }
@@ -254,8 +269,12 @@ pub async fn draw(
             last.get_or_insert(error);
             continue;
         }
-        let asked = Draw { model: painter.model.clone(), ..ask.clone() };
-        match Box::pin(drawn(&painter, &asked, logins, cx)).await {
+        let mut asked = Draw { model: painter.model.clone(), ..ask.clone() };
+        let drawn = async {
+            asked.addresses = handed_in(&painter, &asked.sources, cx).await?;
+            drawn(&painter, &asked, logins, cx).await
+        };
+        match Box::pin(drawn).await {
             Ok(drawn) => return Ok(Drawn { fell_back_from: tried, ..drawn }),
             Err(error) if PASSING.contains(&error.kind) => {
                 tried.push(painter.id());
@@ -279,6 +298,23 @@ fn refused(painter: &Painter, sources: usize) -> Option<MediaError> {
     };
     let told = format!("{} of {} {why}", painter.model, painter.id());
     Some(MediaError::new("unsupported", told))
+}
+
+/// The addresses of pictures to work from, where the painter wants them. Nothing is paid for it.
+async fn handed_in(
+    painter: &Painter,
+    sources: &[Picture],
+    cx: &CallContext,
+) -> Result<Vec<String>, MediaError> {
+    let Some(stage) = painter.def.stage else { return Ok(Vec::new()) };
+    let vendor = &painter.def.vendor;
+    let mut addresses = Vec::new();
+    for source in sources {
+        let limits = (HANDED_IN_MAX, PATIENCE);
+        let answer = vendor.ask(SECTION, (stage.outgoing)(source), limits, cx).await?;
+        addresses.push((stage.address)(&answer).map_err(|what| vendor.unusable(&what))?);
+    }
+    Ok(addresses)
 }
 
 /// Asks for a picture. A refused token cost nothing: it is renewed and shown once more.

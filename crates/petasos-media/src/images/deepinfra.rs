@@ -14,6 +14,7 @@ pub(super) static PAINTER: ImageDef = ImageDef {
         header: KeyHeader::Bearer,
     },
     login: None,
+    stage: None,
     variable: None,
     models: &[
         ImageModel { id: "black-forest-labs/FLUX-1-schnell", sources: 0, cents: 1 },

@@ -11,6 +11,7 @@ use crate::vendor::{Answer, Body, Outgoing};
 pub(super) static PAINTER: ImageDef = ImageDef {
     vendor: FAL,
     login: None,
+    stage: None,
     variable: None,
     models: &[
         ImageModel { id: "fal-ai/flux-2/klein/9b", sources: 4, cents: 2 },

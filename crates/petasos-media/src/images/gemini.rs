@@ -14,6 +14,7 @@ pub(super) static PAINTER: ImageDef = ImageDef {
         header: KeyHeader::Named("x-goog-api-key"),
     },
     login: None,
+    stage: None,
     variable: None,
     models: &[
         ImageModel { id: "gemini-2.5-flash-image", sources: 3, cents: 4 },

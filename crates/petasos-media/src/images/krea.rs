@@ -1,10 +1,12 @@
-//! Krea: `POST /generate/image/<model>` gives a job; `GET /jobs/<id>` until it is completed.
+//! Krea: `POST /generate/image/<model>` gives a job; `GET /jobs/<id>` until it is completed. A
+//! picture to work from is an address: it is handed in first, by `POST /assets`.
 
 use serde_json::json;
 
 use crate::course::{Course, Made, Nothing, Queue, State, Ticket};
-use crate::creating::{Aspect, Draw, ImageDef, ImageModel};
-use crate::vendor::{Answer, Body, KeyHeader, Outgoing, Vendor};
+use crate::creating::{Aspect, Draw, ImageDef, ImageModel, Stage};
+use crate::picture::Picture;
+use crate::vendor::{Answer, Body, KeyHeader, Outgoing, Upload, Vendor};
 
 pub(super) static PAINTER: ImageDef = ImageDef {
     vendor: Vendor {
@@ -14,6 +16,7 @@ pub(super) static PAINTER: ImageDef = ImageDef {
         header: KeyHeader::Bearer,
     },
     login: None,
+    stage: Some(Stage { outgoing: handed_in, address }),
     variable: None,
     models: &[
         ImageModel { id: "bfl/flux-1-dev", sources: 0, cents: 3 },
@@ -38,11 +41,31 @@ fn outgoing(draw: &Draw) -> Outgoing {
         Aspect::Portrait => (768, 1344),
     };
     let mut body = json!({ "prompt": draw.prompt, "width": width, "height": height });
-    let sources: Vec<String> = draw.sources.iter().map(crate::picture::Picture::data_url).collect();
-    if let (false, Some(object)) = (sources.is_empty(), body.as_object_mut()) {
-        object.insert("imageUrls".to_owned(), sources.into());
+    // Models of one maker take one picture, the others a list.
+    if draw.model.starts_with("bfl/") {
+        if let Some(first) = draw.addresses.first() {
+            body["image_url"] = first.as_str().into();
+        }
+    } else if !draw.addresses.is_empty() {
+        body["image_urls"] = draw.addresses.clone().into();
     }
     Outgoing { path: format!("/generate/image/{}", draw.model), body: Body::Json(body) }
+}
+
+fn handed_in(picture: &Picture) -> Outgoing {
+    let ending = picture.mime.rsplit('/').next().unwrap_or("png");
+    let upload = Upload {
+        field: "file",
+        name: format!("picture.{ending}"),
+        mime: picture.mime.to_owned(),
+        bytes: picture.bytes.clone(),
+    };
+    Outgoing { path: "/assets".to_owned(), body: Body::Form(Vec::new(), vec![upload]) }
+}
+
+fn address(answer: &Answer) -> Result<String, String> {
+    let body = answer.json()?;
+    body["image_url"].as_str().map(str::to_owned).ok_or_else(|| "it has no `image_url`".to_owned())
 }
 
 fn ticket(answer: &Answer, _: &str) -> Result<Ticket, String> {

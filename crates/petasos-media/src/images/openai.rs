@@ -15,6 +15,7 @@ pub(super) static PAINTER: ImageDef = ImageDef {
         header: KeyHeader::Bearer,
     },
     login: None,
+    stage: None,
     variable: Some("OPENAI_IMAGE_MODEL"),
     models: &[
         ImageModel { id: "gpt-image-2-medium", sources: 16, cents: 6 },

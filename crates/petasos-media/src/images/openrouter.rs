@@ -14,6 +14,7 @@ pub(super) static PAINTER: ImageDef = ImageDef {
         header: KeyHeader::Bearer,
     },
     login: None,
+    stage: None,
     variable: Some("OPENROUTER_IMAGE_MODEL"),
     models: &[
         ImageModel { id: "google/gemini-2.5-flash-image", sources: 3, cents: 4 },

@@ -23,7 +23,7 @@ pub(super) static VOICE: SpeechDef = SpeechDef {
 };
 
 fn outgoing(text: &str, wish: &Wish) -> Outgoing {
-    let body = json!({
+    let mut body = json!({
         "model": wish.model_or("speech-2.8-hd"),
         "text": text,
         "stream": false,
@@ -35,6 +35,9 @@ fn outgoing(text: &str, wish: &Wish) -> Outgoing {
             "sample_rate": 32_000, "bitrate": 128_000, "format": "mp3", "channel": 1,
         },
     });
+    if wish.opus {
+        body["audio_setting"] = json!({ "sample_rate": 24_000, "format": "opus", "channel": 1 });
+    }
     Outgoing { path: "/t2a_v2".to_owned(), body: Body::Json(body) }
 }
 

@@ -32,8 +32,9 @@ fn double(id: &'static str, waits: usize) -> Double {
             return (200, "video/mp4", MP4.to_vec());
         }
         if line.starts_with("POST") {
-            let film = json!({ "video_url": format!("{url}/files/a.mp4"), "seed": 7,
-                "inference_status": { "status": "succeeded", "cost": 0.25 } });
+            // The page of the vendor shows an address without its host.
+            let film = json!({ "video_url": "/files/a.mp4", "seed": "7", "request_id": null,
+                "inference_status": { "status": "succeeded", "runtime_ms": 9, "cost": 0.25 } });
             let queued = json!({ "request_id": "job-1", "status": "IN_QUEUE" });
             return told(if id == "deepinfra" { &film } else { &queued });
         }

@@ -89,10 +89,16 @@ async fn each_vendor_hears_the_file_and_its_text_comes_back() {
             "openai/whisper-large-v3-turbo",
         ),
         ("elevenlabs", "ELEVENLABS_API_KEY", "xi-api-key:", "/speech-to-text", "scribe_v2"),
+        // It has one model, which need not be named.
+        ("xai", "XAI_API_KEY", "authorization: bearer", "/stt", ""),
     ] {
-        let answer = json!({ "text": "good morning", "language_code": "eng" }).to_string();
+        let word = json!({ "text": "good", "start": 0.1, "end": 0.4 });
+        let answer = json!({ "text": "good morning", "language_code": "eng", "language": "",
+            "duration": 1.2, "words": [word] });
+        let answer = answer.to_string();
         let double = Double::giving(vec![(200, "application/json", answer.into_bytes())]);
-        let settings = json!({ "stt": { "provider": id, id: { "base_url": double.url } } });
+        let section = json!({ "base_url": double.url, "language": "en" });
+        let settings = json!({ "stt": { "provider": id, id: section } });
         let desk = Desk::with(&settings, &[(variable, KEY)]);
         let sound = desk.file("a.wav", &wave());
         let told = heard(&desk, &sound).await.expect(id);
@@ -103,6 +109,8 @@ async fn each_vendor_hears_the_file_and_its_text_comes_back() {
         assert!(head.contains(header) && head.contains("multipart/form-data"), "{id}: {head}");
         let body = String::from_utf8_lossy(&asked.body).into_owned();
         assert!(body.contains(model) && body.contains("name=\"file\""), "{id}");
+        let last = body.rfind("Content-Disposition").expect("a form");
+        assert!(body[last..].contains("name=\"file\""), "{id}: a vendor wants the file last");
         assert!(asked.body.windows(4).any(|word| word == b"WAVE") && !body.contains(KEY), "{id}");
         let double = Double::giving(vec![(429, "application/json", b"{}".to_vec())]);
         let settings = json!({ "stt": { "provider": id, id: { "base_url": double.url } } });

@@ -2,8 +2,8 @@
 //! cancelling, and the file that is left.
 //!
 //! The shapes are the vendors' own: OpenAI's OpenAPI document, FAL's TypeScript client (queue and
-//! `types/endpoints.ts`), xAI's, DeepInfra's and Google's published clients, and the reference of
-//! OpenRouter and Krea. No service itself was asked.
+//! `types/endpoints.ts`), xAI's, DeepInfra's and Google's published clients, Krea's OpenAPI document,
+//! and the reference of OpenRouter. No service itself was asked.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,6 +20,8 @@ use serde_json::{Value, json};
 use crate::desk::{Asked, Desk, Double, Given};
 
 const KEY: &str = "sk-painter-0123456789abcdef";
+/// Where a picture is that was handed in.
+const ASSET: &str = "https://assets.example/550e8400";
 /// A token whose claims name an account.
 const RENEWED: &str =
     "e30.eyJodHRwczovL2FwaS5vcGVuYWkuY29tL2F1dGgiOnsiY2hhdGdwdF9hY2NvdW50X2lkIjoiYWNjLTcifX0.x";
@@ -116,10 +118,14 @@ fn answer(id: &'static str, url: &str, asked: &Asked) -> Given {
             "request_id": "req-1", "response_url": "x", "status_url": "x", "cancel_url": "x" })),
         "fal" => told(&json!({ "images": [{ "url": format!("{url}/files/a.png"),
             "content_type": "image/png" }], "has_nsfw_concepts": [false] })),
-        "krea" if line.starts_with("POST") => {
-            told(&json!({ "job_id": "550e8400-e29b", "status": "queued" }))
-        }
+        "krea" if line.starts_with("POST /assets ") => told(&json!({ "id": "550e8400-a55e",
+            "image_url": ASSET, "uploaded_at": "2026-01-01T00:00:00Z", "width": 4, "height": 2,
+            "size_bytes": 70, "mime_type": "image/png" })),
+        "krea" if line.starts_with("POST") => told(&json!({ "job_id": "550e8400-e29b",
+            "status": "backlogged", "created_at": "2026-01-01T00:00:00Z", "completed_at": null,
+            "result": null })),
         "krea" => told(&json!({ "job_id": "550e8400-e29b", "status": "completed",
+            "created_at": "2026-01-01T00:00:00Z", "completed_at": "2026-01-01T00:00:09Z",
             "result": { "urls": [format!("{url}/files/b.png")] } })),
         other => (404, "text/plain", format!("{other} has no double").into_bytes()),
     }
@@ -143,7 +149,7 @@ fn ask(sources: usize) -> Draw {
         prompt: "a red kite".to_owned(),
         aspect: Aspect::Square,
         sources: vec![source(); sources],
-        model: String::new(),
+        ..Draw::default()
     }
 }
 
@@ -193,7 +199,35 @@ async fn e128_each_painter_that_edits_gets_the_picture_to_work_from() {
         let edits = first.line.contains("edit")
             || matches!(id, "gemini" | "openrouter" | "krea" | "openai-codex");
         assert!(edits, "{id}: {}", first.line);
+        if id == "krea" {
+            let asked: Value = serde_json::from_slice(&double.asked()[1].body).unwrap();
+            assert_eq!(asked["image_url"], ASSET, "{asked}");
+        }
     }
+}
+
+/// Krea took its older names of fields until June 2026. Some models take one picture, others a list.
+#[tokio::test]
+async fn e128_krea_works_from_pictures_that_were_handed_in() {
+    let double = double("krea");
+    let desk = desk("krea", &double, &json!({ "model": "google/nano-banana" }));
+    paint(&ask(2), &desk.cx).await.unwrap();
+    let asked = double.asked();
+    let lines: Vec<&str> = asked.iter().map(|asked| asked.line.as_str()).collect();
+    assert!(lines[0].starts_with("POST /assets ") && lines[1].starts_with("POST /assets "));
+    let body: Value = serde_json::from_slice(&asked[2].body).unwrap();
+    assert_eq!(body["image_urls"], json!([ASSET, ASSET]), "{body}");
+    assert!(body.get("imageUrls").is_none(), "{body}");
+}
+
+/// A picture that could not be handed in is no job: nothing is drawn without it.
+#[tokio::test]
+async fn e128_what_was_not_handed_in_is_not_worked_from() {
+    let double =
+        Double::answering(|_, _| (400, "application/json", b"{\"error\":\"size\"}".to_vec()));
+    let desk = desk("krea", &double, &json!({ "model": "google/nano-banana" }));
+    assert_eq!(paint(&ask(1), &desk.cx).await.unwrap_err().kind, "bad_argument");
+    assert_eq!(double.asked().len(), 1);
 }
 
 #[tokio::test]

@@ -62,8 +62,9 @@ fn picture() -> Picture {
 
 fn drawn(def: &ImageDef, model: &str, sources: usize) -> Outgoing {
     let prompt = "a kite".to_owned();
+    let addresses = vec!["https://pictures.example/a.png".to_owned(); sources];
     let sources = vec![picture(); sources];
-    (def.outgoing)(&Draw { prompt, sources, model: model.to_owned(), ..Draw::default() })
+    (def.outgoing)(&Draw { prompt, sources, addresses, model: model.to_owned(), ..Draw::default() })
 }
 
 #[test]
@@ -87,8 +88,12 @@ fn e128_what_painters_are_asked_has_the_published_fields() {
                         fits("openai responses image_generation", &tool);
                     }
                     "openrouter" => fits("openrouter chat/completions", &outgoing),
-                    // Its document has no schema that was at hand.
-                    _ => assert_eq!(id, "krea", "{id} is not looked at"),
+                    "krea" => {
+                        fits(&format!("krea {path}"), &outgoing);
+                        let stage = def.stage.expect("it takes addresses");
+                        fits("krea assets", &(stage.outgoing)(&picture()));
+                    }
+                    _ => panic!("{id} is not looked at"),
                 }
             }
         }
@@ -121,8 +126,9 @@ fn e130_what_filmers_are_asked_has_the_published_fields() {
             for film in films {
                 let Ok(asked) = (def.outgoing)(&film) else { continue };
                 let path = asked.outgoing.path.trim_start_matches('/').to_owned();
-                if id != "deepinfra" {
-                    fits(&format!("{id} {path}"), &asked.outgoing);
+                match id {
+                    "deepinfra" => fits("deepinfra text-to-video", &asked.outgoing),
+                    _ => fits(&format!("{id} {path}"), &asked.outgoing),
                 }
             }
         }
@@ -131,9 +137,10 @@ fn e130_what_filmers_are_asked_has_the_published_fields() {
 
 #[test]
 fn what_voices_and_recognisers_are_asked_has_the_published_fields() {
-    for voice in VOICES {
+    let both = VOICES.iter().flat_map(|voice| [(voice, true), (voice, false)]);
+    for (voice, opus) in both {
         let Way::Cloud { outgoing, .. } = &voice.way else { continue };
-        let wish = Wish { speed: Some(1.2), opus: true, ..Wish::default() };
+        let wish = Wish { speed: Some(1.2), opus, ..Wish::default() };
         let outgoing = outgoing("hello", &wish);
         match voice.id {
             "openai" | "deepinfra" => fits("openai audio/speech", &outgoing),
@@ -141,8 +148,18 @@ fn what_voices_and_recognisers_are_asked_has_the_published_fields() {
             "elevenlabs" => fits("elevenlabs text-to-speech", &outgoing),
             "gemini" => fits("gemini generateContent", &outgoing),
             "xai" => fits("xai tts", &outgoing),
-            // Its document has no schema that was at hand.
-            other => assert_eq!(other, "minimax", "{other} is not looked at"),
+            "minimax" => {
+                fits("minimax t2a_v2", &outgoing);
+                let Body::Json(body) = &outgoing.body else { panic!("it is JSON") };
+                for part in ["voice_setting", "audio_setting"] {
+                    let body = Body::Json(body[part].clone());
+                    let part = format!("minimax t2a_v2 {part}");
+                    fits(&part, &Outgoing { path: String::new(), body });
+                }
+                let format = body["audio_setting"]["format"].as_str();
+                assert_eq!(format, Some(if opus { "opus" } else { "mp3" }));
+            }
+            other => panic!("{other} is not looked at"),
         }
     }
     for hearing in HEARINGS {
@@ -159,7 +176,8 @@ fn what_voices_and_recognisers_are_asked_has_the_published_fields() {
             "openai" | "groq" | "deepinfra" => fits("openai audio/transcriptions", &outgoing),
             "mistral" => fits("mistral audio/transcriptions", &outgoing),
             "elevenlabs" => fits("elevenlabs speech-to-text", &outgoing),
-            other => assert_eq!(other, "xai", "{other} is not looked at"),
+            "xai" => fits("xai stt", &outgoing),
+            other => panic!("{other} is not looked at"),
         }
     }
 }

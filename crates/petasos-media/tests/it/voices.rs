@@ -148,8 +148,9 @@ fn vendors() -> Vec<Vendor> {
     let parts = json!([{ "inlineData": { "mimeType": kind, "data": base64(&[1; 480]) } }]);
     let gemini = json!({ "candidates": [{ "content": { "parts": parts } }] });
     let mistral = json!({ "audio_data": base64(&mp3()) });
-    let minimax =
-        json!({ "data": { "audio": hex, "status": 2 }, "base_resp": { "status_code": 0 } });
+    let minimax = json!({ "data": { "audio": hex, "status": 2 }, "trace_id": "01b8",
+        "extra_info": { "audio_length": 24, "audio_format": "mp3", "usage_characters": 13 },
+        "base_resp": { "status_code": 0, "status_msg": "success" } });
     let bare = || (200, "audio/mpeg", mp3());
     let told = |value: Value| (200, "application/json", value.to_string().into_bytes());
     let bearer = "authorization: bearer";

@@ -126,7 +126,7 @@ impl ImageGenerate {
             prompt: work.prompt,
             aspect: aspect.unwrap_or_default(),
             sources,
-            model: String::new(),
+            ..Draw::default()
         };
         let drawn = Box::pin(draw(&ask, self.logins.as_ref(), cx)).await?;
         let elsewhere = media::agent_path(&drawn.path, &self.sites, cx).await;
