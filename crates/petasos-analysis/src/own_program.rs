@@ -164,7 +164,7 @@ pub(crate) fn is_called_like_ours(args: &[Arg]) -> bool {
         || matches!((line.command, line.action), ("tools", "call"))
         || matches!((line.command, line.action), ("approval", "grant" | "answer"))
         || line.command == "config"
-            && line.action == "set"
+            && matches!(line.action, "set" | "unset")
             && line.rest.iter().any(|word| ours(word))
 }
 

@@ -365,6 +365,8 @@ pub(crate) enum Obeyed {
     Library,
     /// Take options from it, some of which load a file.
     Options(Language),
+    /// Run what has one of these names in the folders that it lists.
+    Folders(Language, &'static str),
     /// May run a command that stands in it.
     Text,
     /// Read settings of git from it, some of which are commands.
@@ -372,7 +374,7 @@ pub(crate) enum Obeyed {
 }
 
 /// Variables that programs obey.
-const OBEYED: [(Obeyed, &str); 8] = [
+const OBEYED: [(Obeyed, &str); 11] = [
     (
         Obeyed::Command,
         "PAGER GIT_PAGER MANPAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR \
@@ -383,6 +385,9 @@ const OBEYED: [(Obeyed, &str); 8] = [
     ),
     (Obeyed::Script(Language::Shell), "BASH_ENV ENV"),
     (Obeyed::Script(Language::Python), "PYTHONSTARTUP"),
+    (Obeyed::Folders(Language::Python, "sitecustomize.py usercustomize.py"), "PYTHONPATH"),
+    (Obeyed::Folders(Language::Shell, ".bashrc .bash_profile .profile .zshenv .zshrc"), "HOME"),
+    (Obeyed::Folders(Language::Shell, ".zshenv .zshrc .zprofile .zlogin"), "ZDOTDIR"),
     (Obeyed::Library, "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES"),
     (Obeyed::Options(Language::JavaScript), "NODE_OPTIONS"),
     (Obeyed::Options(Language::Ruby), "RUBYOPT"),

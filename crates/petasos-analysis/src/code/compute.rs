@@ -228,7 +228,12 @@ impl Reader<'_> {
             "array_map" if first.text() == "chr" => from_codes(rest),
             "sprintf" => formatted(&first.text(), rest),
             "glob" | "iglob" | "globSync" => first,
+            // Entries that know their folder, or names without it.
+            "scandir" if name != last => Value::Text(format!("{}/*", first.text())),
             "listdir" | "readdirSync" | "scandir" | "children" => Value::Text("*".to_owned()),
+            "ipairs" | "pairs" | "enumerate" | "sorted" | "list" | "tuple" | "set" | "iter" => {
+                first
+            }
             "gettempdir" | "tmpdir" => Value::Text("/tmp".to_owned()),
             "mkdtemp" | "mktmpdir" if args.is_empty() => Value::Text(path::FRESH.to_owned()),
             "str_rot13" => Value::Text(decode::rot13(&first.text())),

@@ -305,7 +305,8 @@ impl Reader<'_> {
             {
                 self.operand(at + 1, nesting + 1)
             }
-            Some(Token::Sign('[')) => self.list(at, nesting),
+            Some(Token::Sign('[')) => self.list(at, ']', nesting),
+            Some(Token::Sign('{')) if self.labelled => self.list(at, '}', nesting),
             // `...[1, 2]`
             Some(Token::Sign('.')) if self.sign(at + 1, '.') && self.sign(at + 2, '.') => {
                 self.operand(at + 3, nesting + 1)
@@ -318,8 +319,8 @@ impl Reader<'_> {
         }
     }
 
-    fn list(&mut self, open: usize, nesting: u32) -> (Value, usize) {
-        let (items, end) = self.items(open, (']', 256), nesting);
+    fn list(&mut self, open: usize, close: char, nesting: u32) -> (Value, usize) {
+        let (items, end) = self.items(open, (close, 256), nesting);
         (Value::List(items.iter().map(Value::text).collect()), end)
     }
 
@@ -368,7 +369,7 @@ impl Reader<'_> {
             self.tokens.get(at + 1),
             Some(Token::Text(_) | Token::Number(_) | Token::Name(_) | Token::Sign('['))
         );
-        if self.loose && follows && lists("join reverse scalar sprintf pack chr lc uc", name) {
+        if self.loose && follows && lists("join reverse scalar sprintf pack chr lc uc glob", name) {
             return self.loose_call(name, at, nesting);
         }
         if name.ends_with("Dir.home") {
@@ -432,7 +433,7 @@ impl Reader<'_> {
                 Value::Text(parts.join("/"))
             }
             "Path" | "PurePath" | "str" | "String" | "abspath" | "realpath" | "quote" | "bytes"
-            | "PosixPath" | "normpath" | "Pathname" => first,
+            | "PosixPath" | "normpath" | "Pathname" | "expandvars" => first,
             "b64decode" | "atob" | "base64_decode" | "decode_base64" | "decode64"
             | "strict_decode64" | "urlsafe_b64decode" => self.decoded_by(decode::base64, &first),
             "fromhex" | "unhexlify" | "hex2bin" => self.decoded_by(decode::hex, &first),

@@ -16,17 +16,20 @@ impl Walker<'_, '_, '_> {
     pub(super) fn iterate(&mut self, name: &str, at: usize) {
         let tokens = self.reader.tokens;
         let word = |place: usize, words: &str| matches!(tokens.get(place), Some(Token::Name(name)) if lists(words, name));
-        let named = |from: usize, to: usize| {
-            tokens.iter().take(to).skip(from).find_map(|token| match token {
+        let names = |from: usize, to: usize| {
+            tokens.iter().take(to).skip(from).filter_map(|token| match token {
                 Token::Name(name) if !lists(DECLARES, name) => Some(name.clone()),
                 _ => None,
             })
         };
+        let named = |from: usize, to: usize| names(from, to).next();
         if lists("for foreach", name) {
             let within = (at + 2..at + 8).find(|place| word(*place, "in of"));
             let found = match within {
                 Some(within) => {
-                    named(at + 1, within).zip(Some(self.reader.expression(within + 1, 0).0))
+                    let value = self.reader.expression(within + 1, 0).0;
+                    // `for i, x in enumerate(…)`
+                    names(at + 1, within).last().zip(Some(value))
                 }
                 None if self.language == Language::Php => {
                     let (value, end) = self.reader.expression(at + 2, 0);
@@ -52,6 +55,7 @@ impl Walker<'_, '_, '_> {
         if !lists(EACH, last) {
             return;
         }
+        self.take_group(name, at);
         let value = match &self.receiver {
             Some((place, value)) if *place == at => Some(value.clone()),
             _ => self.reader.constants.get(owner).cloned(),

@@ -54,6 +54,14 @@ impl Scanner {
             '/' if self.peek(1) == '/' && self.slash_comments() => self.skip_line(),
             '-' if self.peek(1) == '-' && self.language == Language::Other => self.skip_line(),
             '/' if self.peek(1) == '*' && self.slash_comments() => self.skip_block(),
+            // Texts are put together by two dots.
+            '.' if self.language == Language::Other
+                && self.peek(1) == '.'
+                && self.peek(2) != '.' =>
+            {
+                self.tokens.push(Token::Sign('+'));
+                self.at += 2;
+            }
             '\'' | '"' => self.string(letter, ""),
             '`' => self.backquote(),
             '%' if self.language == Language::Ruby
@@ -289,7 +297,7 @@ fn blank_braces(text: &str, open: &str) -> String {
                 let home = lists(
                     "os.environ['HOME'] process.env.HOME ENV['HOME'] os.homedir() HOME Dir.home Path.home() \
                         require('os').homedir() os.path.expanduser('~')",
-                    inner.trim(),
+                    &inner.trim().replace('"', "'"),
                 );
                 let name = inner.trim();
                 let variable = !name.is_empty()

@@ -14,7 +14,7 @@ use crate::flow::value::{Arg, Stream, Taint};
 use crate::rule::Signal;
 use crate::shell::Span;
 use crate::shell::normalise::UNKNOWN;
-use crate::words::lists;
+use crate::words::{begins, lists};
 use crate::wrapper::Inner;
 use std::collections::HashMap;
 
@@ -140,6 +140,7 @@ impl Walker<'_, '_, '_> {
             }
             match token {
                 Token::Command(text) => {
+                    self.seen.processes |= begins("pgrep pidof", text);
                     let text = self.reader.interpolated(text);
                     self.shell(text);
                 }
@@ -174,6 +175,7 @@ impl Walker<'_, '_, '_> {
             self.seen.network |= lists("socket http https net tls node:http node:https", text);
         }
         self.seen.network |= text.starts_with("http://") || text.starts_with("https://");
+        self.seen.processes |= begins("pgrep pidof", text);
         self.seen.duplicates |= text.contains("<&") || text.contains(">&");
         self.seen.shell |=
             ["sh ", "bash ", "/bin/sh -i", "/bin/bash -i"].iter().any(|it| text.starts_with(it))
@@ -220,9 +222,7 @@ impl Walker<'_, '_, '_> {
         let piped = self.language == Language::Awk
             && self.sign(at + 1, '|')
             && matches!(self.reader.tokens.get(at + 2), Some(Token::Name(word)) if word == "getline");
-        if name.starts_with('.') && at > 0 && self.sign(at - 1, ')') {
-            self.take_group(at);
-        }
+        self.take_group(name, at);
         if self.language == Language::Awk
             && at > 0
             && self.sign(at - 1, '>')
@@ -317,24 +317,40 @@ impl Walker<'_, '_, '_> {
         }
     }
 
-    /// `(a / b).method()`: what stands in the parentheses is what the method is called on.
-    fn take_group(&mut self, at: usize) {
-        if self.receiver.as_ref().is_some_and(|(place, _)| *place == at) {
+    /// `(a / b).method()`, `["a", "b"].each`: what stands in front is what the method is called on.
+    pub(super) fn take_group(&mut self, name: &str, at: usize) {
+        let close = at.checked_sub(1).and_then(|at| self.reader.tokens.get(at));
+        let list = match close {
+            Some(Token::Sign(')')) => false,
+            Some(Token::Sign(']')) => true,
+            _ => return,
+        };
+        let known = self.receiver.as_ref().is_some_and(|(place, _)| *place == at);
+        if known || !name.starts_with('.') {
             return;
         }
+        let (opens, closes) = if list { ('[', ']') } else { ('(', ')') };
         let mut open = 0;
         let start = (at.saturating_sub(64)..at).rev().find(|place| {
-            open += usize::from(self.sign(*place, ')'));
-            let opens = self.sign(*place, '(');
+            open += usize::from(self.sign(*place, closes));
+            let opens = self.sign(*place, opens);
             if opens {
                 open -= 1;
             }
             opens && open == 0
         });
-        if let Some(start) = start {
-            let (value, _) = self.reader.expression(start + 1, 0);
-            self.receiver = Some((at, value));
-        }
+        let Some(start) = start else { return };
+        let before = start.checked_sub(1).and_then(|at| self.reader.tokens.get(at));
+        let value = match before {
+            // A part of something, but for `Dir["*"]`.
+            Some(Token::Name(name)) if list && name == "Dir" => {
+                self.reader.expression(start + 1, 0).0
+            }
+            Some(Token::Name(_) | Token::Sign(')' | ']')) if list => return,
+            _ if list => self.reader.operand(start, 0).0,
+            _ => self.reader.expression(start + 1, 0).0,
+        };
+        self.receiver = Some((at, value));
     }
 
     /// A call, and what it leaves for the method behind it.

@@ -233,6 +233,17 @@ impl Engine<'_> {
 
     fn obey(&mut self, obeyed: Obeyed, name: &str, value: &Arg, span: Span) {
         let text = value.text.as_str();
+        if let Obeyed::Folders(language, names) = obeyed {
+            for folder in text.split(':').take(8).filter(|folder| *folder != self.facts.home) {
+                for name in names.split_whitespace() {
+                    let path = self.resolve(&format!("{folder}/{name}"));
+                    if let Some(text) = self.held(&path).and_then(|held| held.text) {
+                        self.run_code(language, value.with_text(text), Vec::new(), span);
+                    }
+                }
+            }
+            return;
+        }
         // Where everybody can write, nobody keeps what programs load.
         let loose = text.split([' ', ':', '=', ',']).map(|word| word.trim_start_matches("-r"));
         if !name.ends_with("FLAGS")

@@ -4,8 +4,9 @@
 use super::call::Call;
 use super::engine::Engine;
 use super::guess::PLAIN;
-use super::value::Arg;
+use super::value::{Arg, Taint};
 use crate::code::Language;
+use crate::rule::Signal;
 use crate::shell::Span;
 use crate::words::{ends, holds, lists};
 
@@ -14,7 +15,7 @@ const FILES_MAX: usize = 64;
 
 /// Parts of names by which a test, a build or a server finds its files.
 const ENTRIES: &str = "config test spec file setup main app build index mod conf tasks manage wsgi asgi \
-    plugin hook task rc. site extension package";
+    plugin hook task rc. site extension package readme";
 
 /// Endings of documents, which nothing runs.
 const DOCUMENTS: &str = "\
@@ -58,7 +59,8 @@ const LOADED: &[(Language, &str)] = &[
     (Language::Perl, ".pl prove perl; .PL perl; .t prove"),
     (
         Language::Other,
-        "BUILD bazel buck please pants; justfile just; Justfile just; Taskfile.yml task go-task; Taskfile.yaml task go-task; Snakefile snakemake; Tiltfile tilt; .go go mage gotestsum tinygo; .rs cargo rustc \
+        ".md mask xc mdsh runme maid rundoc byexample clitest cram; .ipynb jupyter papermill; \
+         BUILD bazel buck please pants; justfile just; Justfile just; Taskfile.yml task go-task; Taskfile.yaml task go-task; Snakefile snakemake; Tiltfile tilt; .go go mage gotestsum tinygo; .rs cargo rustc \
          rust-script; .zig zig; .nim nim nimble; .nims nim nimble; .nimble nimble; .cr crystal \
          shards; .kts gradle gradlew kotlin kotlinc; .kt kotlin kotlinc; .gradle gradle gradlew; \
          .java java jshell jbang; .groovy groovy; .scala scala scala-cli amm; .sc scala \
@@ -136,8 +138,8 @@ impl Engine<'_> {
         if fed {
             found.extend(call.stdin.text.clone().map(|text| (None, text)));
         }
+        let mut fetched = false;
         for (path, stream) in self.state.files.iter().take(FILES_MAX) {
-            let Some(text) = &stream.text else { continue };
             let name = path.rsplit('/').next().unwrap_or(path);
             let row = read_by(name);
             let reads = row.is_some_and(|(_, readers, _)| lists(readers, call.program));
@@ -154,6 +156,10 @@ impl Engine<'_> {
                 || holds(ENTRIES, &name.to_ascii_lowercase())
                 || path.ends_with(".py") && lists(SHADOWED, stem)
                 || call.args.iter().any(about);
+            let Some(text) = &stream.text else {
+                fetched |= reads && entry && stream.taint.has(Taint::DOWNLOADED);
+                continue;
+            };
             // A name without an ending, or one that is hidden, is found by a convention.
             let own = call.program == "git" && path.ends_with(".git/config");
             let found_by_name =
@@ -168,6 +174,9 @@ impl Engine<'_> {
             } else if (!neutral || own) && found_by_name {
                 found.push((row.map(|row| row.2), text.clone()));
             }
+        }
+        if fetched {
+            self.report.signal(Signal::RemoteCode, call.span, call.name.text.clone());
         }
         found
     }

@@ -77,7 +77,7 @@ impl Engine<'_> {
             "ls" if self.captured && self.lists_vital(call) => {
                 Stream { text: Some("*\n".to_owned()), taint: Taint::LISTING }
             }
-            "ls" if self.lists_disks(call) => {
+            "ls" if self.lists_disks(call) || call.flag('d') => {
                 let names: Vec<&str> = call.operands().map(|arg| arg.text.as_str()).collect();
                 Stream { text: Some(names.join("\n") + "\n"), taint: Taint::LISTING }
             }

@@ -51,7 +51,7 @@ const NAMERS: &str = "make gmake bmake ninja just task rake npm yarn pnpm npx bu
     ssh scp rsync docker podman kubectl systemctl launchctl service psql mysql sqlite3 redis-cli \
     mongosh ansible terraform tofu kill killall pkill xargs env sudo su doas nice timeout watch time \
     nohup strace ltrace gdb lldb valgrind bash sh zsh fish dash ksh nu pwsh powershell cmd wsl \
-    hdparm ip nmcli iptables nft ufw firewall-cmd loginctl passwd useradd usermod userdel chsh \
+    hdparm ip nmcli iptables nft ufw firewall-cmd loginctl string passwd useradd usermod userdel chsh \
     virsh bpftrace perf ctags cscope gcc g++ clang rustc javac java scala kotlin swift ghc \
     cp mv ln rm rmdir install chmod chown chgrp stat file head tail less more wc diff cmp patch \
     tar zip unzip gzip zcat base64 openssl gpg dig host nslookup ping nc whois pgrep ps top htop \

@@ -33,7 +33,6 @@ const ROWS: &[Row] = &[
     option("openvpn", "--up --down"),
     option("gcc", "-wrapper"),
     option("wget", "--use-askpass"),
-    option("scp sftp", "-S"),
     option("socat ncat nc", "-e --exec -c --sh-exec"),
 ];
 
@@ -41,9 +40,8 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     match call.program {
         "vim" | "vi" | "nvim" | "ex" | "view" | "rvim" | "gvim" => editor(call, inners),
         "emacs" => {
-            for code in call.values(&["--eval", "--execute", "-eval"]) {
-                lisp(&code, inners);
-            }
+            let texts = call.values(&["--eval", "--execute", "-eval"]);
+            inners.list.extend(texts.map(|code| Inner::Code(Language::Other, code)));
         }
         "ed" | "red" | "telnet" => inners.lines_after("!", call),
         "mail" | "mailx" | "mutt" => inners.lines_after("~!", call),
@@ -88,32 +86,6 @@ fn marked(call: &Call<'_>, inners: &mut Inners) {
     }
 }
 
-/// Emacs Lisp that runs a command or deletes a tree.
-fn lisp(code: &Arg, inners: &mut Inners) {
-    let text = code.text.as_str();
-    let after = |mark: &str| {
-        text.split_once(mark).and_then(|(_, tail)| tail.split('"').nth(1)).map(str::to_owned)
-    };
-    let marks = "(shell-command (async-shell-command (compile (call-process-shell-command \
-        (start-process-shell-command";
-    for mark in marks.split_whitespace() {
-        if let Some(command) = after(mark) {
-            inners.shell(code.with_text(command));
-        }
-    }
-    if let Some((_, tail)) =
-        text.split_once("(call-process").or_else(|| text.split_once("(start-process"))
-    {
-        let argv: Vec<Arg> =
-            tail.split('"').skip(1).step_by(2).map(|word| code.with_text(word)).collect();
-        inners.argv(argv);
-    }
-    if let Some(path) = after("(delete-directory") {
-        let argv = ["rm", "-rf", path.as_str()].map(|word| code.with_text(word));
-        inners.argv(argv);
-    }
-}
-
 fn editor(call: &Call<'_>, inners: &mut Inners) {
     let mut rest = call.args.iter().peekable();
     while let Some(arg) = rest.next() {
@@ -149,20 +121,10 @@ fn editor_command(code: &Arg, inners: &mut Inners) {
     if let Some((_, command)) = command {
         inners.shell(code.with_text(command));
     }
-    if let Some(code) = text.strip_prefix("call ").map(|text| code.with_text(text)) {
-        inners.list.push(Inner::Code(Language::Other, code));
-    }
-    if let Some((_, tail)) = text.split_once("delete(")
-        && tail.contains("rf")
-    {
-        let path = tail.split(['"', '\'']).nth(1).unwrap_or_default();
-        let argv = ["rm", "-rf", path].map(|word| code.with_text(word));
-        inners.argv(argv);
-    }
-    if let Some((_, tail)) = text.split_once("system(") {
-        let command = tail.trim_start().trim_start_matches(['"', '\'']);
-        let command = command.split(['"', '\'']).next().unwrap_or_default();
-        inners.shell(code.with_text(command));
+    // `call system("x")`, `echo delete("x", "rf")`
+    if text.contains('(') {
+        let text = text.strip_prefix("call ").unwrap_or(text);
+        inners.list.push(Inner::Code(Language::Other, code.with_text(text)));
     }
     for (mark, language) in [
         ("py3 ", Language::Python),
@@ -201,11 +163,8 @@ fn debugger(call: &Call<'_>, inners: &mut Inners) {
             {
                 inners.list.push(Inner::Code(Language::Python, code.with_text(body)));
             }
-            for mark in ["system(\"", "system ("] {
-                if let Some((_, tail)) = text.split_once(mark) {
-                    let body = tail.split('"').next().unwrap_or_default();
-                    inners.shell(code.with_text(body));
-                }
+            if text.contains("system") {
+                inners.list.push(Inner::Code(Language::Other, code.clone()));
             }
         }
     }

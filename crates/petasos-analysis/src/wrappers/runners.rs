@@ -126,7 +126,7 @@ fn opened(file: Arg) -> Inner {
 fn opens_program(call: &Call<'_>, inners: &mut Inners) {
     let files: Vec<Arg> = match call.program {
         "go" if call.operand(0) != "run" => return,
-        "go" if call.flag_word("-") => {
+        "go" if call.flag_word("-") || call.operands().any(|arg| arg.is("/dev/stdin")) => {
             inners.list.push(Inner::Stdin(Language::Other, Vec::new()));
             return;
         }

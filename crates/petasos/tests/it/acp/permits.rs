@@ -213,6 +213,24 @@ fn every_edit_is_shown_first_where_the_user_wants_that() {
     assert_eq!(std::fs::read_to_string(&note).expect("a file"), "old\n");
 }
 
+/// What the mode of an editor asks is for the person there, also where a model reviews.
+#[test]
+fn a_reviewer_does_not_answer_what_the_mode_asks() {
+    let mut said = vec![terminal("touch made"), Say::Text("so not")].into_iter();
+    let model = Loopback::answering(move |body| {
+        let reviews = body["messages"].to_string().contains("You review one action");
+        if reviews { Say::Text("APPROVE") } else { said.next().unwrap_or(Say::Text("done")) }
+    });
+    let home = home(&model);
+    home.write(".petasos/config.yaml", format!("{}approvals:\n  mode: smart\n", model.config()));
+    let mut editor = Editor::greeted(&home, &json!({}));
+    let session = editor.session(&home.workspace());
+    editor.permits = vec![Permit::Choose("deny")];
+    assert_eq!(editor.turn(&session, "make it"), "end_turn");
+    assert_eq!(editor.asked.len(), 1, "{:?}", editor.asked);
+    assert!(!home.workspace().join("made").exists());
+}
+
 /// What a reviewing model advises against can be allowed this once or not.
 #[test]
 fn after_a_reviewers_denial_there_are_two_answers() {
