@@ -18,6 +18,8 @@ pub(super) struct QuietMenu {
     /// Opens by itself, and only where a command or a file is named.
     by_itself: bool,
     applies: bool,
+    /// The line was edited after its values were looked up: keys came faster than the screen.
+    behind: bool,
 }
 
 impl QuietMenu {
@@ -43,10 +45,11 @@ impl QuietMenu {
             .with_selected_text_style(plain.bold().reverse())
             .with_selected_match_text_style(plain.bold().reverse());
         let inner = if by_itself { inner.with_columns(1) } else { inner };
-        Self { inner, by_itself, applies: !by_itself }
+        Self { inner, by_itself, applies: !by_itself, behind: false }
     }
 
     fn look(&mut self) {
+        self.behind = false;
         if self.by_itself {
             self.applies = self.inner.get_values().first().is_some_and(opens);
         }
@@ -54,7 +57,7 @@ impl QuietMenu {
 }
 
 /// Whether a menu opens by itself for it: a command at the beginning, or a file.
-fn opens(first: &Suggestion) -> bool {
+pub(crate) fn opens(first: &Suggestion) -> bool {
     let command = |rest: &str| first.span.start == 0 && !rest.contains('/');
     first.value.starts_with('@') || first.value.strip_prefix('/').is_some_and(command)
 }
@@ -78,8 +81,10 @@ impl Menu for QuietMenu {
     }
 
     fn menu_event(&mut self, event: MenuEvent) {
-        if matches!(event, MenuEvent::Activate(_)) {
-            self.applies = true;
+        match event {
+            MenuEvent::Activate(_) => (self.applies, self.behind) = (true, false),
+            MenuEvent::Edit(_) => self.behind = true,
+            _ => {}
         }
         // A menu that never completes by itself has to look up its own values.
         let event = match event {
@@ -100,7 +105,20 @@ impl Menu for QuietMenu {
         editor: &mut Editor,
         completer: &mut dyn Completer,
     ) -> bool {
-        !self.by_itself && self.inner.can_partially_complete(values_updated, editor, completer)
+        if !self.by_itself {
+            return self.inner.can_partially_complete(values_updated, editor, completer);
+        }
+        // Tab behind letters that came with it takes what fits them all.
+        if !self.behind {
+            return false;
+        }
+        self.update_values(editor, completer);
+        let fits = !self.get_values().is_empty();
+        if fits {
+            self.replace_in_buffer(editor);
+            self.inner.menu_event(MenuEvent::Deactivate);
+        }
+        fits
     }
 
     fn update_values(&mut self, editor: &mut Editor, completer: &mut dyn Completer) {
@@ -149,7 +167,7 @@ impl Menu for QuietMenu {
     }
 
     fn results_are_provisional(&self) -> bool {
-        self.inner.results_are_provisional()
+        (self.by_itself && self.behind) || self.inner.results_are_provisional()
     }
 
     fn is_awaiting_first_answer(&self) -> bool {

@@ -6,6 +6,7 @@ mod first;
 mod flow;
 mod golden;
 mod hangup;
+mod newcomers;
 mod once;
 mod own;
 pub(crate) mod pane;
@@ -243,9 +244,14 @@ fn commands_answer_and_a_wrong_one_names_the_nearest() {
     pane.enter("/help");
     let screen = pane.ready_after("Tab completes");
     assert!(screen.contains("/rollback") && screen.contains("also /fork"), "{screen}");
-    pane.say("/versi");
-    pane.press(&["Tab"]);
+    // With the Tab in one piece, as a quick hand or a slow line has it.
+    pane.say("/versi\t");
     pane.until("the name of the command", |screen| screen.ends_with("❯ /version"));
+    pane.press(&["C-u"]);
+    pane.say("/");
+    pane.see("Approve the open question");
+    pane.say("person\t");
+    pane.until("the name of the command", |screen| screen.ends_with("❯ /personality"));
     assert!(model.asked().is_empty());
 }
 
