@@ -1,22 +1,26 @@
-//! The decision log: one line a decision in `logs/decisions.jsonl`, each chained to the one before.
+//! The decision log as a file: one line a decision in `logs/decisions.jsonl`, each chained to the
+//! one before.
 //!
-//! Lines are appended under a lock, with secrets masked. A line that a killed writer left half is
-//! kept and told; a line that was changed, removed or put in between is found by [`verify`]. What it
-//! cannot find is a cut end: keep the head that it reports elsewhere to see that, too.
+//! Lines are appended under a lock, with secrets redacted. A line that a killed writer left half is
+//! kept and reported; a line that was changed, removed or put in between is found by [`verify`].
 
 mod chain;
 mod entry;
 
-use petasos_redact::Redactor;
 use std::fs::{File, OpenOptions};
+use std::future::ready;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use petasos_config::ConfigError;
-use serde::Serialize;
+use petasos_redact::Redactor;
+use petasos_store::{DecisionFuture, SessionScope};
 
-pub(crate) use entry::Record;
-pub use entry::{Entry, Outcome, Reason};
+pub(crate) use entry::entry;
+pub use petasos_store::{
+    BrokenEntry, DecisionCheck, DecisionEntry, DecisionLog, DecisionLogError, DecisionOutcome,
+    DecisionReason,
+};
 
 /// Builds what the first entry needs, for programs that have a moment to spare before it.
 pub fn warm() {
@@ -28,43 +32,35 @@ const TAIL_BYTES: u64 = 256 * 1024;
 /// Most lines are far shorter.
 const TAIL_BYTES_FIRST: u64 = 8 * 1024;
 
-/// Why the log could not be written or read.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LogError {
-    /// The lock could not be had.
-    #[error(transparent)]
-    Lock(#[from] ConfigError),
-    /// The file could not be read or written.
-    #[error("cannot use `{}`: {problem}; mend its permissions or move it away", file.display())]
-    Io {
-        /// The file.
-        file: PathBuf,
-        /// What the system said.
-        problem: io::Error,
-    },
+/// The decision log of one home.
+#[derive(Debug)]
+pub struct DecisionFile {
+    home: PathBuf,
 }
 
-/// What a check of the whole log found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Verified {
-    /// Lines that hold.
-    pub entries: u64,
-    /// Lines that a killed writer left half, by number.
-    pub torn: Vec<u64>,
-    /// The hash of the last line, to be kept elsewhere.
-    pub head: Option<String>,
-    /// The first line that does not hold.
-    pub broken: Option<Broken>,
+impl DecisionFile {
+    /// The log of this home, which need not be there yet.
+    pub fn new(home: impl Into<PathBuf>) -> Self {
+        Self { home: home.into() }
+    }
 }
 
-/// A line that does not hold.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Broken {
-    /// Its number, from one.
-    pub line: u64,
-    /// What is wrong with it.
-    pub what: String,
+impl DecisionLog for DecisionFile {
+    fn append(&self, entry: DecisionEntry) -> DecisionFuture<'_, u64> {
+        Box::pin(ready(append(&self.home, entry)))
+    }
+
+    fn read<'a>(
+        &'a self,
+        last: usize,
+        scope: &'a SessionScope,
+    ) -> DecisionFuture<'a, Vec<DecisionEntry>> {
+        Box::pin(ready(read_seen(&self.home, last, scope)))
+    }
+
+    fn verify(&self) -> DecisionFuture<'_, DecisionCheck> {
+        Box::pin(ready(verify(&self.home)))
+    }
 }
 
 /// Where the log of a home is.
@@ -73,10 +69,11 @@ pub fn file(home: &Path) -> PathBuf {
 }
 
 /// Adds one decision.
-pub(crate) fn append(home: &Path, record: Record) -> Result<(), LogError> {
+fn append(home: &Path, entry: DecisionEntry) -> Result<u64, DecisionLogError> {
     let path = file(home);
-    let failed = |problem| LogError::Io { file: path.clone(), problem };
-    let lock = petasos_fs::lock(&path).map_err(ConfigError::from)?;
+    let failed = |problem| unusable(&path, &problem);
+    let lock = petasos_fs::lock(&path)
+        .map_err(|error| DecisionLogError(ConfigError::from(error).to_string()))?;
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
     #[cfg(unix)]
@@ -89,18 +86,29 @@ pub(crate) fn append(home: &Path, record: Record) -> Result<(), LogError> {
         text.push('\n');
     }
     let (seq, prev) = end.last.map_or((1, None), |(seq, hash)| (seq + 1, Some(hash)));
-    text.push_str(&chain::line(&record.into_entry(seq, prev)).map_err(failed)?);
+    let entry = DecisionEntry { seq, prev, ..entry };
+    text.push_str(&chain::line(&entry).map_err(failed)?);
     text.push('\n');
     log.write_all(text.as_bytes()).map_err(failed)?;
     drop(lock);
-    Ok(())
+    Ok(seq)
 }
 
-/// The last decisions, oldest first; half and foreign lines are left out.
-pub fn read(home: &Path, last: usize) -> Result<Vec<Entry>, LogError> {
+/// The last decisions of everybody, oldest first; half and foreign lines are left out.
+pub fn read(home: &Path, last: usize) -> Result<Vec<DecisionEntry>, DecisionLogError> {
+    read_seen(home, last, &SessionScope::Everyone)
+}
+
+fn read_seen(
+    home: &Path,
+    last: usize,
+    scope: &SessionScope,
+) -> Result<Vec<DecisionEntry>, DecisionLogError> {
     let mut kept = std::collections::VecDeque::new();
     each_line(home, |_, line| {
-        if let Ok(entry) = serde_json::from_slice::<Entry>(line) {
+        if let Ok(entry) = serde_json::from_slice::<DecisionEntry>(line)
+            && scope.sees(entry.owner.as_ref())
+        {
             kept.push_back(entry);
             if kept.len() > last {
                 kept.pop_front();
@@ -112,8 +120,8 @@ pub fn read(home: &Path, last: usize) -> Result<Vec<Entry>, LogError> {
 }
 
 /// Checks every line of the log.
-pub fn verify(home: &Path) -> Result<Verified, LogError> {
-    let mut found = Verified { entries: 0, torn: Vec::new(), head: None, broken: None };
+pub fn verify(home: &Path) -> Result<DecisionCheck, DecisionLogError> {
+    let mut found = DecisionCheck::default();
     each_line(home, |number, line| {
         match chain::check(line, found.head.as_deref()) {
             chain::Link::Holds(hash) => {
@@ -121,16 +129,19 @@ pub fn verify(home: &Path) -> Result<Verified, LogError> {
                 found.head = Some(hash);
             }
             chain::Link::Torn => found.torn.push(number),
-            chain::Link::Broken(what) => found.broken = Some(Broken { line: number, what }),
+            chain::Link::Broken(what) => found.broken = Some(BrokenEntry { line: number, what }),
         }
         found.broken.is_none()
     })?;
     Ok(found)
 }
 
-fn each_line(home: &Path, mut visit: impl FnMut(u64, &[u8]) -> bool) -> Result<(), LogError> {
+fn each_line(
+    home: &Path,
+    mut visit: impl FnMut(u64, &[u8]) -> bool,
+) -> Result<(), DecisionLogError> {
     let path = file(home);
-    let failed = |problem| LogError::Io { file: path.clone(), problem };
+    let failed = |problem| unusable(&path, &problem);
     let log = match File::open(&path) {
         Ok(log) => log,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -150,6 +161,13 @@ fn each_line(home: &Path, mut visit: impl FnMut(u64, &[u8]) -> bool) -> Result<(
             return Ok(());
         }
     }
+}
+
+fn unusable(file: &Path, problem: &io::Error) -> DecisionLogError {
+    let file = file.display();
+    DecisionLogError(format!(
+        "cannot use `{file}`: {problem}; mend its permissions or move it away"
+    ))
 }
 
 struct End {

@@ -11,6 +11,7 @@ pub(crate) mod layers;
 mod outward;
 mod own;
 pub(crate) mod paths;
+mod records;
 mod scanning;
 mod scripts;
 mod settle;
@@ -29,14 +30,16 @@ use petasos_contract::approval::{
 };
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::{BoxFuture, CallContext, CallId, SessionId, Settings, ToolName, TurnId};
+use petasos_store::{DecisionLog, GrantStore};
 
-use crate::grants::{Memory, Shelf};
+use crate::grants::Memory;
 use crate::permissions::{Anchors, Deed, Kind};
 use crate::scan::Scanner;
 use crate::settings::{ApprovalSettingsError, Approvals, Backend};
 use decision::{Decision, Observed};
 use inspect::Seen;
 use petasos_analysis::Facts;
+use records::Records;
 use scripts::Disk;
 
 /// Snapshots that may be in use at once: each profile and each reload has its own.
@@ -52,7 +55,7 @@ type Loaded = Result<Approvals, ApprovalSettingsError>;
 pub struct Engine {
     snapshots: Mutex<VecDeque<(u64, Arc<Loaded>)>>,
     memory: Memory,
-    shelf: Shelf,
+    records: Records,
     scanner: Scanner,
     /// The process is itself a command of a session: nothing here may loosen what that one asks.
     supervised: bool,
@@ -80,6 +83,18 @@ impl Engine {
     #[must_use]
     pub fn supervised(mut self, supervised: bool) -> Self {
         self.supervised = supervised;
+        self
+    }
+
+    /// The same with these stores for a home, instead of its files.
+    #[must_use]
+    pub fn keeping(
+        self,
+        home: &Path,
+        grants: Arc<dyn GrantStore>,
+        decisions: Arc<dyn DecisionLog>,
+    ) -> Self {
+        self.records.put(home, grants, decisions);
         self
     }
 
@@ -253,7 +268,13 @@ impl Policy for Engine {
         }))
     }
 
-    fn settle(&self, settled: &Settlement<'_>, cx: &CallContext) -> Result<(), PolicyError> {
-        self.settled(settled, cx).map_err(|error| PolicyError(error.to_string()))
+    fn settle<'a>(
+        &'a self,
+        settled: &'a Settlement<'a>,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<(), PolicyError>> {
+        Box::pin(async move {
+            self.settled(settled, cx).await.map_err(|error| PolicyError(error.to_string()))
+        })
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::log::{Entry, Outcome};
+use crate::log::{DecisionEntry, DecisionOutcome};
 use crate::permissions::{List, rule};
 
 /// How often an answer was given before it is worth a rule.
@@ -31,12 +31,12 @@ pub struct Suggestion {
 
 #[derive(Default)]
 struct Seen<'a> {
-    allowed: Vec<&'a Entry>,
-    denied: Vec<&'a Entry>,
+    allowed: Vec<&'a DecisionEntry>,
+    denied: Vec<&'a DecisionEntry>,
 }
 
 /// Proposes rules from decisions.
-pub fn suggest(entries: &[Entry]) -> Vec<Suggestion> {
+pub fn suggest(entries: &[DecisionEntry]) -> Vec<Suggestion> {
     let mut exact: BTreeMap<Vec<String>, Seen<'_>> = BTreeMap::new();
     let mut families: BTreeMap<Vec<String>, Seen<'_>> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| was_asked(entry)) {
@@ -69,19 +69,19 @@ pub fn suggest(entries: &[Entry]) -> Vec<Suggestion> {
     found
 }
 
-fn was_asked(entry: &Entry) -> bool {
-    let answered = matches!(entry.outcome, Outcome::Allowed | Outcome::Denied);
+fn was_asked(entry: &DecisionEntry) -> bool {
+    let answered = matches!(entry.outcome, DecisionOutcome::Allowed | DecisionOutcome::Denied);
     entry.verdict == "ask" && answered
 }
 
-fn push<'a>(seen: &mut Seen<'a>, entry: &'a Entry) {
+fn push<'a>(seen: &mut Seen<'a>, entry: &'a DecisionEntry) {
     match entry.outcome {
-        Outcome::Allowed => seen.allowed.push(entry),
+        DecisionOutcome::Allowed => seen.allowed.push(entry),
         _ => seen.denied.push(entry),
     }
 }
 
-fn distinct(entries: &[&Entry]) -> usize {
+fn distinct(entries: &[&DecisionEntry]) -> usize {
     let mut commands: Vec<_> = entries.iter().map(|entry| &entry.commands).collect();
     commands.sort();
     commands.dedup();
@@ -89,7 +89,7 @@ fn distinct(entries: &[&Entry]) -> usize {
 }
 
 /// The words that all commands begin with.
-fn shared(entries: &[&Entry]) -> Vec<String> {
+fn shared(entries: &[&DecisionEntry]) -> Vec<String> {
     let mut commands = entries.iter().filter_map(|entry| entry.commands.first());
     let mut words = commands.next().cloned().unwrap_or_default();
     for command in commands {

@@ -203,6 +203,9 @@ pub struct Reading {
     pub reaches: bool,
 }
 
+/// Whether a decision was remembered and recorded, later.
+pub type Settling<'a> = BoxFuture<'a, Result<(), PolicyError>>;
+
 /// Decides about effects.
 pub trait Policy: Send + Sync {
     /// Judges, in microseconds, without waiting for anyone.
@@ -224,19 +227,15 @@ pub trait Policy: Send + Sync {
     }
 
     /// Remembers an answer and records the decision, before the call runs.
-    fn settle(&self, _settled: &Settlement<'_>, _cx: &CallContext) -> Result<(), PolicyError> {
-        Ok(())
+    fn settle<'a>(&'a self, _: &'a Settlement<'a>, _: &'a CallContext) -> Settling<'a> {
+        Box::pin(std::future::ready(Ok(())))
     }
 }
 
 /// Asks somebody.
 pub trait Approver: Send + Sync {
     /// Puts the question and waits for the answer, within a deadline of its own.
-    fn ask<'a>(
-        &'a self,
-        request: &'a ApprovalRequest,
-        cx: &'a CallContext,
-    ) -> BoxFuture<'a, Answer>;
+    fn ask<'a>(&'a self, it: &'a ApprovalRequest, cx: &'a CallContext) -> BoxFuture<'a, Answer>;
 }
 
 /// Nobody is there: every question is undeliverable, at once.

@@ -28,10 +28,12 @@ use petasos_contract::model::{Cost, Model, ModelError, Prompt, Reason, Reply, Ro
 use petasos_contract::processes::Processes;
 use petasos_contract::{BoxFuture, CallContext, Settings, wait};
 use petasos_net::client::Net;
+use petasos_store::{Spent, UsageEntry, UsageStore, owner_of};
 
 use crate::catalog::{self, Catalog, Known, ListError, Listed, Which};
 use crate::fallback::{Cooldowns, Turns, Wanted};
-use crate::ledger::{Ledger, kept};
+use crate::ledger::Ledger;
+use crate::ledger::usage_log::UsageLog;
 use crate::retry::Limits;
 use crate::roles::{self, Plan};
 use crate::route::{Routes, Unroutable};
@@ -71,6 +73,7 @@ pub struct Client {
     cooldowns: Cooldowns,
     turns: Turns,
     ledger: Ledger,
+    usage: Option<Arc<dyn UsageStore>>,
     memory: Memory,
     sockets: Sockets,
     turns_apart: Pace,
@@ -107,6 +110,7 @@ impl Client {
             cooldowns: Cooldowns::new(clock),
             turns: Turns::default(),
             ledger: Ledger::default(),
+            usage: None,
             memory: Memory::default(),
             sockets: Sockets::default(),
             turns_apart: Pace::default(),
@@ -121,6 +125,13 @@ impl Client {
     #[must_use]
     pub fn with_processes(mut self, processes: Option<Arc<dyn Processes>>) -> Self {
         self.processes = processes;
+        self
+    }
+
+    /// The same client that records usage there, instead of in the log of the home.
+    #[must_use]
+    pub fn with_usage(mut self, usage: Arc<dyn UsageStore>) -> Self {
+        self.usage = Some(usage);
         self
     }
 
@@ -246,7 +257,13 @@ impl Client {
     }
 
     /// Writes down who answered, what it cost, and bills it to its role.
-    fn settle(&self, reply: &mut Reply, runtime: &ProviderRuntime, role: Role, cx: &CallContext) {
+    async fn settle(
+        &self,
+        reply: &mut Reply,
+        runtime: &ProviderRuntime,
+        role: Role,
+        cx: &CallContext,
+    ) {
         let which =
             Which { base_url: runtime.base_url.as_str(), model: reply.served.model.as_str() };
         let subscribed =
@@ -260,8 +277,15 @@ impl Client {
             },
         };
         self.ledger.add(&cx.session, role, reply);
-        if let Err(error) = kept::write(cx.settings.home(), &cx.session, role, reply) {
-            tracing::warn!(%error, "a reply is missing from the bill");
+        let (served, usage, cost) = (reply.served.clone(), reply.usage, reply.cost);
+        let spent = Spent { role, served, usage, cost };
+        let entry = UsageEntry { session: cx.session.clone(), owner: owner_of(cx), spent };
+        let added = match &self.usage {
+            Some(store) => store.add(&entry).await,
+            None => UsageLog::new(cx.settings.home()).add(&entry).await,
+        };
+        if let Err(error) = added {
+            tracing::warn!(%error, "a reply is missing from the usage log");
         }
     }
 

@@ -1,8 +1,8 @@
 //! What was used and what it cost, by conversation, role and endpoint.
 //!
-//! The sums of a process are in memory; `kept` holds what all processes of a home have used.
+//! The sums of a process are in memory; `usage_log` holds what all processes of a home have used.
 
-pub mod kept;
+pub mod usage_log;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -282,10 +282,14 @@ impl Policy for Judge {
         (self.judge)(intent)
     }
 
-    fn settle(&self, settled: &Settlement<'_>, _: &CallContext) -> Result<(), PolicyError> {
+    fn settle<'a>(
+        &'a self,
+        settled: &'a Settlement<'a>,
+        _: &'a CallContext,
+    ) -> BoxFuture<'a, Result<(), PolicyError>> {
         let answer = settled.answer.cloned();
         self.settled.lock().push((settled.verdict.clone(), answer));
-        Ok(())
+        Box::pin(std::future::ready(Ok(())))
     }
 }
 

@@ -14,6 +14,7 @@
 //! | `search` | words, substrings, snippets |
 //! | `owners` | whose a conversation is |
 //! | `leases` | who may add to a conversation |
+//! | `usage` | what requests to models used |
 //! | `inbox`, `outbox` | messages of chat platforms that came in and go out |
 //! | `routes`, `access` | where chats lead, how far they were read, who was let in |
 //! | `schedules`, `occurrences` | scheduled jobs, and what became of their due times |
@@ -56,6 +57,7 @@ mod sessions;
 mod sqlite;
 mod stamp;
 mod store;
+mod usage;
 mod verify;
 mod writer;
 

@@ -379,7 +379,7 @@ pub(crate) fn word(value: impl Serialize) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-fn unword<T: DeserializeOwned>(text: &str) -> Option<T> {
+pub(crate) fn unword<T: DeserializeOwned>(text: &str) -> Option<T> {
     serde_json::from_value(serde_json::Value::String(text.to_owned())).ok()
 }
 

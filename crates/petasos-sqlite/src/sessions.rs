@@ -24,7 +24,7 @@ pub(crate) const HIDDEN_SOURCES: &str = "('subagent', 'tool', 'cron')";
 pub(crate) const COLUMNS: &str = "s.id, s.title, s.source, s.model, s.provider, s.cwd, s.parent, \
     s.lineage, s.root, s.started_ms, s.updated_ms, s.end_reason, s.archived, s.messages, \
     s.preview, s.input, s.output, s.cache_read, s.cache_write, s.reasoning, s.requests, s.cost_usd, \
-    s.platform, s.chat, s.thread, s.user, s.planning";
+    s.platform, s.chat, s.thread, s.user, s.planning, s.chosen";
 
 /// One head; its columns begin at `from`.
 pub(crate) fn read_head(row: &Row<'_>, from: usize) -> rusqlite::Result<SessionHead> {
@@ -58,6 +58,7 @@ pub(crate) fn read_head(row: &Row<'_>, from: usize) -> rusqlite::Result<SessionH
         cost_usd: row.get(from + 21)?,
         owner: owners::read(row, from + 22)?,
         planning: row.get(from + 26)?,
+        chosen: serde_json::from_str(&row.get::<_, String>(from + 27)?).unwrap_or_default(),
     })
 }
 
@@ -311,6 +312,7 @@ pub(crate) fn amend(
         Amend::Reopen => set("ended_ms = NULL, end_reason = ?2", &None::<String>),
         Amend::Archive(away) => set("archived = ?2", &away),
         Amend::Planning(on) => set("planning = ?2", &on),
+        Amend::Chosen(chosen) => set("chosen = ?2", &serde_json::json!(chosen).to_string()),
         Amend::Spent(spent) => spend(connection, id, &spent).map(|()| Vec::new()),
         Amend::Swap(swaps) => {
             set("updated_ms = ?2", &now_ms())?;
@@ -357,7 +359,8 @@ pub(crate) fn spend(
         "INSERT INTO usage(session, input, output, cache_read, cache_write, reasoning, requests, \
          cost_usd, cost_status, model, provider, base_url, mode, task) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) \
-         ON CONFLICT DO UPDATE SET {sum}, cost_status = ?9"
+         ON CONFLICT DO UPDATE SET {sum}, \
+         cost_status = CASE WHEN cost_status = 'unknown' THEN cost_status ELSE ?9 END"
     );
     let values = params![
         id.as_str(),
@@ -437,6 +440,7 @@ pub(crate) fn fork(
     let fork = create(connection, &new)?;
     let id = fork.session();
     amend(connection, &id, Amend::Planning(origin.planning))?;
+    amend(connection, &id, Amend::Chosen(origin.chosen))?;
     let mut rows = messages::rows(connection, from, false)?;
     if let Some(until) = until {
         let Some(last) = rows.iter().position(|row| row.seq == until) else {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use petasos_contract::SessionId;
 use petasos_store::{
-    Amend, Filter, Hit, Holder, Later, Lease, Loaded, LoadedRow, NewSession, Query, Row, Seq,
-    SessionExtent, SessionHead, SessionScope, SessionStore, Slice, StoreError, WaitingCalls,
+    Amend, Filter, Hit, Holder, Later, Lease, LeaseStore, Loaded, LoadedRow, NewSession, Query,
+    Row, Seq, SessionExtent, SessionHead, SessionScope, SessionStore, Slice, StoreError,
+    WaitingCalls,
 };
 use rusqlite::Connection;
 
@@ -195,7 +196,9 @@ impl SessionStore for Store {
         };
         Box::pin(self.change("a deletion", session, job))
     }
+}
 
+impl LeaseStore for Store {
     fn claim<'a>(&'a self, session: &'a SessionId, purpose: &'a str) -> Later<'a, Lease> {
         let (id, purpose, me) = (session.clone(), purpose.to_owned(), Arc::clone(&self.party));
         let job = move |connection: &Connection| leases::claim(connection, &id, &purpose, &me);

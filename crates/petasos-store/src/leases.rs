@@ -6,10 +6,28 @@ use std::time::Duration;
 use petasos_contract::id::SessionId;
 use serde::Serialize;
 
-use crate::sessions::Seq;
+use crate::sessions::{Later, Seq};
 
 /// How long a lease holds that is not renewed.
 pub const LEASE: Duration = Duration::from_secs(30);
+
+/// Keeps leases. An owner has none of its own: a lease is its conversation's, and is seen with it.
+pub trait LeaseStore: Send + Sync {
+    /// Takes the lease of a conversation: until it ends nobody else, in whichever process, adds
+    /// to it. [`StoreError::Leased`](crate::StoreError::Leased) says who has it. It ends with [`LeaseStore::release`],
+    /// [`LEASE`] after it was last renewed, and with the death of its process.
+    fn claim<'a>(&'a self, session: &'a SessionId, purpose: &'a str) -> Later<'a, Lease>;
+
+    /// Makes the lease last for [`LEASE`] from now.
+    fn renew<'a>(&'a self, lease: &'a Lease) -> Later<'a, ()>;
+
+    /// Gives the lease back. Never waits: it takes effect before whatever this store writes
+    /// afterwards.
+    fn release(&self, lease: &Lease);
+
+    /// Who has the lease of a conversation, if anybody.
+    fn holder<'a>(&'a self, session: &'a SessionId) -> Later<'a, Option<Holder>>;
+}
 
 /// The right to add to a conversation, for one at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,8 @@
 //! Whose conversations somebody may see.
 
+use petasos_contract::CallContext;
 use petasos_contract::address::Address;
+use petasos_contract::context::Surface;
 
 /// Which conversations are seen, by whose they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,6 +35,14 @@ impl SessionScope {
             }
         }
     }
+}
+
+/// The chat that a call belongs to; nothing for one that is made at the machine itself.
+pub fn owner_of(cx: &CallContext) -> Option<Address> {
+    // A surface without chats is its own platform; callers over HTTP are told apart by address.
+    let own_platform = cx.address.platform.as_str() == cx.surface.as_str();
+    let is_local = own_platform && !matches!(cx.surface, Surface::Gateway | Surface::ApiServer);
+    (!is_local).then(|| (*cx.address).clone())
 }
 
 #[cfg(test)]

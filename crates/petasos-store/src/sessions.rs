@@ -13,9 +13,9 @@ use petasos_contract::message::Message;
 use petasos_contract::model::Role;
 use petasos_contract::reply::{Cost, Finish, Served, Usage};
 
-use crate::inbox::Answer;
-use crate::leases::{Holder, Lease, WaitingCalls};
+use crate::leases::{Holder, Lease, LeaseStore, WaitingCalls};
 use crate::scope::SessionScope;
+use crate::{chosen::Chosen, inbox::Answer};
 
 /// An answer of the store, later.
 pub type Later<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
@@ -23,8 +23,9 @@ pub type Later<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 /// The place of a row in the log; grows over all sessions.
 pub type Seq = i64;
 
-/// Keeps conversations.
-pub trait SessionStore: Send + Sync {
+/// Keeps conversations, and who may add to them: what it adds is refused by the lease in the same
+/// transaction.
+pub trait SessionStore: LeaseStore {
     /// Begins a conversation.
     fn create(&self, new: NewSession) -> Later<'_, SessionHead>;
 
@@ -71,21 +72,6 @@ pub trait SessionStore: Send + Sync {
 
     /// Removes one for good.
     fn delete<'a>(&'a self, session: &'a SessionId) -> Later<'a, ()>;
-
-    /// Takes the lease of a conversation: until it ends nobody else, in whichever process, adds
-    /// to it. [`StoreError::Leased`] says who has it. It ends with [`SessionStore::release`],
-    /// [`LEASE`] after it was last renewed, and with the death of its process.
-    fn claim<'a>(&'a self, session: &'a SessionId, purpose: &'a str) -> Later<'a, Lease>;
-
-    /// Makes the lease last for [`LEASE`] from now.
-    fn renew<'a>(&'a self, lease: &'a Lease) -> Later<'a, ()>;
-
-    /// Gives the lease back. Never waits: it takes effect before whatever this store writes
-    /// afterwards.
-    fn release(&self, lease: &Lease);
-
-    /// Who has the lease of a conversation, if anybody.
-    fn holder<'a>(&'a self, session: &'a SessionId) -> Later<'a, Option<Holder>>;
 }
 
 /// Why the store did not do it.
@@ -287,6 +273,8 @@ pub enum Amend {
     Archive(bool),
     /// It only plans from here on, or no longer.
     Planning(bool),
+    /// What a person chose for it.
+    Chosen(Chosen),
     /// What a request used.
     Spent(Box<Spent>),
     /// Rows are replaced: hidden from replay, kept in the log.
@@ -350,6 +338,8 @@ pub struct SessionHead {
     pub archived: bool,
     /// It only plans: nothing is changed until a person says go.
     pub planning: bool,
+    /// What a person chose for it.
+    pub chosen: Chosen,
     /// How many messages are replayed.
     pub messages: u64,
     /// The beginning of its first message.

@@ -5,15 +5,21 @@ use std::sync::Arc;
 
 use crate::boards::BoardStore;
 use crate::changes::ChangeFeed;
+use crate::leases::LeaseStore;
 use crate::questions::QuestionStore;
 use crate::schedules::ScheduleStore;
 use crate::sessions::SessionStore;
+use crate::usage::UsageStore;
 
 /// The stores of a program. Cheap to clone; they may be one database or several.
 #[derive(Clone)]
 pub struct Stores {
     /// Conversations.
     pub sessions: Arc<dyn SessionStore>,
+    /// Who may add to a conversation.
+    pub leases: Arc<dyn LeaseStore>,
+    /// What requests to models used.
+    pub usage: Arc<dyn UsageStore>,
     /// Questions to people.
     pub questions: Arc<dyn QuestionStore>,
     /// Scheduled jobs.
@@ -28,10 +34,18 @@ impl Stores {
     /// All of them in one database.
     pub fn of<S>(store: &Arc<S>) -> Self
     where
-        S: SessionStore + QuestionStore + ScheduleStore + BoardStore + ChangeFeed + 'static,
+        S: SessionStore
+            + UsageStore
+            + QuestionStore
+            + ScheduleStore
+            + BoardStore
+            + ChangeFeed
+            + 'static,
     {
         Self {
             sessions: Arc::clone(store) as _,
+            leases: Arc::clone(store) as _,
+            usage: Arc::clone(store) as _,
             questions: Arc::clone(store) as _,
             schedules: Arc::clone(store) as _,
             boards: Arc::clone(store) as _,

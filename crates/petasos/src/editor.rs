@@ -29,8 +29,8 @@ use petasos_runtime::toolsets::choose;
 use petasos_session::{Choice, ModelChoice, Refreshed, Services, Topic, embedded};
 use petasos_sqlite::Store;
 use petasos_store::{
-    Amend, Filter, Lineage, LoadedRow, NewSession, SessionHead, SessionScope, SessionStore, Slice,
-    StoreError,
+    Amend, Filter, LeaseStore as _, Lineage, LoadedRow, NewSession, SessionHead, SessionScope,
+    SessionStore, Slice, StoreError,
 };
 use serde_json::{Map, Value};
 use tokio::sync::OnceCell;
@@ -398,6 +398,10 @@ impl Services for EditorProgram {
 
     fn resolve<'a>(&'a self, choice: &'a ModelChoice) -> BoxFuture<'a, Result<String, String>> {
         self.program.resolve(choice)
+    }
+
+    fn unknown_toolset(&self, names: &[String]) -> Option<String> {
+        self.program.unknown_toolset(names)
     }
 
     fn save_model(&self, choice: &ModelChoice) -> Result<String, String> {

@@ -2,6 +2,7 @@
 
 mod jobs;
 mod model;
+mod records;
 
 use std::future::Future;
 use std::io;
@@ -148,6 +149,7 @@ impl Host {
         hooks.register(&(file_memory as Arc<dyn Hook>));
         hooks.register(&(Arc::new(HaltHook(settings.home().to_owned())) as Arc<dyn Hook>));
         hooks.register(&(Arc::new(GatewayGuard) as Arc<dyn Hook>));
+        hooks.register(&(Arc::new(scheduled.first_calls()) as Arc<dyn Hook>));
         hooks.register(&(Arc::new(BoardNews::new(&settings, &boards)) as Arc<dyn Hook>));
         ports.moments = Some(Arc::clone(&hooks) as _);
         ports.skills = Some(Arc::new(Library::new(&ports)) as _);
@@ -254,6 +256,7 @@ impl Host {
     /// The policy of this program; refuses settings that it cannot use.
     pub fn engine(&self) -> Result<Engine, Report> {
         let engine = Engine::new(&self.settings).map_err(|error| unusable(&error))?;
+        let engine = engine.keeping(self.settings.home(), self.grants(), self.decisions());
         let engine = engine.supervised(petasos_terminal::is_supervised());
         Ok(engine.with_processes(self.ports.processes.clone()))
     }

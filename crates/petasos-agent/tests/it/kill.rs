@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use petasos_agent::{Act, Agent, Scripted};
 use petasos_contract::model::Role;
 use petasos_sqlite::{OpenOptions, Store};
-use petasos_store::{Filter, SessionScope, SessionStore, Slice, WaitingCalls};
+use petasos_store::{Filter, LeaseStore as _, SessionScope, SessionStore, Slice, WaitingCalls};
 use serde_json::json;
 
 use crate::tapped::Tapped;

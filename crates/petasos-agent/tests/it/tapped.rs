@@ -3,8 +3,9 @@
 use petasos_contract::SessionId;
 use petasos_sqlite::Store;
 use petasos_store::{
-    Amend, Filter, Hit, Holder, Later, Lease, Loaded, LoadedRow, NewSession, Query, Row, Seq,
-    SessionExtent, SessionHead, SessionScope, SessionStore, Slice, StoreError, WaitingCalls,
+    Amend, Filter, Hit, Holder, Later, Lease, LeaseStore, Loaded, LoadedRow, NewSession, Query,
+    Row, Seq, SessionExtent, SessionHead, SessionScope, SessionStore, Slice, StoreError,
+    WaitingCalls,
 };
 
 type Answer = dyn Fn(&SessionId, Vec<Seq>) -> Result<Vec<Seq>, StoreError> + Send + Sync;
@@ -80,7 +81,9 @@ impl SessionStore for Tapped {
     fn close_turn<'a>(&'a self, lease: &'a Lease, waiting: WaitingCalls) -> Later<'a, Vec<String>> {
         self.store.close_turn(lease, waiting)
     }
+}
 
+impl LeaseStore for Tapped {
     fn claim<'a>(&'a self, session: &'a SessionId, purpose: &'a str) -> Later<'a, Lease> {
         self.store.claim(session, purpose)
     }

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use petasos_contract::SessionId;
 
-use super::GrantError;
-use super::narrow::{Grant, Held, NewGrant};
+use petasos_store::{GrantError, NewGrant};
+
+use super::narrow::{Held, made};
 use crate::keys::same_key;
 
 /// So many files of a session are told apart from those of others.
@@ -59,7 +60,7 @@ impl Memory {
         session: &SessionId,
         grants: Vec<NewGrant>,
     ) -> Result<(), GrantError> {
-        let held = grants.into_iter().map(|what| Held::new(Grant::new(what)));
+        let held = grants.into_iter().map(|what| Held::new(made(what, None)));
         let held: Vec<Held> = held.collect::<Result<_, _>>().map_err(GrantError::Refused)?;
         let mut sessions = self.sessions.lock();
         Arc::make_mut(&mut sessions.entry(session.clone()).or_default().grants).extend(held);

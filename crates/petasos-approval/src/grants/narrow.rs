@@ -1,10 +1,10 @@
 //! A narrow grant: what a rule would say, for a command or a path, in one project, until some day.
 
-use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
+use petasos_contract::address::Address;
+use petasos_store::{GrantRecord, NewGrant};
 use serde_json::{Value, json};
 
 use crate::keys::same_key;
@@ -15,98 +15,9 @@ use petasos_analysis::FINDINGS_MAX;
 /// Stands for what is not known in a text that is shown.
 const UNKNOWN: char = '…';
 
-/// What to grant.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct NewGrant {
-    /// Only for findings with this key.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
-    /// Only for this tool, or tools by a pattern.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tool: Option<String>,
-    /// Commands that begin with these words.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub command: Vec<String>,
-    /// Whether the command has these words and no others.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub exact: bool,
-    /// The one command that a question was about, as it was shown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub leaf: Option<String>,
-    /// Files here and below; a pattern.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
-    /// Only in this directory and below.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub project: Option<PathBuf>,
-    /// Until then, in seconds since 1970.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub expires: Option<u64>,
-}
-
-impl NewGrant {
-    /// Whether it covers everything that a rule asks about.
-    pub fn is_wide(&self) -> bool {
-        self.tool.is_none()
-            && self.command.is_empty()
-            && self.leaf.is_none()
-            && self.path.is_none()
-            && self.project.is_none()
-    }
-}
-
-impl fmt::Display for NewGrant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.key.as_deref().unwrap_or("anything"))?;
-        if let Some(tool) = &self.tool {
-            write!(f, " by {tool}")?;
-        }
-        if !self.command.is_empty() {
-            let more = if self.exact { "" } else { " …" };
-            write!(f, ": `{}{more}`", self.command.join(" "))?;
-        }
-        if let Some(leaf) = &self.leaf {
-            write!(f, ": exactly `{leaf}`")?;
-        }
-        if let Some(path) = &self.path {
-            write!(f, ": only {path} and below")?;
-        }
-        match &self.project {
-            Some(project) => write!(f, ", in {}", project.display()),
-            None => f.write_str(", everywhere"),
-        }
-    }
-}
-
-/// A grant that was made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Grant {
-    /// Its name for revoking.
-    pub id: String,
-    /// When it was made, in seconds since 1970.
-    pub created: u64,
-    /// What it grants.
-    #[serde(flatten)]
-    pub what: NewGrant,
-}
-
-impl Grant {
-    /// A grant with a name of its own, made now.
-    pub(super) fn new(what: NewGrant) -> Self {
-        Self { id: format!("g-{}", crate::id::fresh()), created: now(), what }
-    }
-
-    /// Whether its time is over.
-    pub fn is_expired(&self, now: u64) -> bool {
-        self.what.expires.is_some_and(|end| end <= now)
-    }
-}
-
-impl fmt::Display for Grant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}  {}", self.id, self.what)
-    }
+/// A grant with a name of its own, made now.
+pub(super) fn made(what: NewGrant, owner: Option<Address>) -> GrantRecord {
+    GrantRecord { id: format!("g-{}", crate::id::fresh()), created: now(), owner, what }
 }
 
 /// One thing that made a rule speak.
@@ -158,7 +69,7 @@ pub(crate) fn offers(key: &str, spots: &[Spot], project: &Path) -> Option<Vec<Ne
 }
 
 /// The grants that between them cover all that was found.
-pub(crate) fn covered(held: &[Held], asked: &Asked<'_>, anchors: Anchors<'_>) -> Option<String> {
+pub(crate) fn covered(held: &[&Held], asked: &Asked<'_>, anchors: Anchors<'_>) -> Option<String> {
     let now = now();
     let find = |spot: Option<&Spot>| {
         let mut fitting = held.iter().filter(|held| held.covers(asked, spot, anchors, now));
@@ -185,14 +96,14 @@ pub(crate) fn covered(held: &[Held], asked: &Asked<'_>, anchors: Anchors<'_>) ->
 /// A grant ready to be compared.
 #[derive(Debug, Clone)]
 pub(crate) struct Held {
-    pub(crate) grant: Grant,
+    pub(crate) grant: GrantRecord,
     rule: Option<Rule>,
     path: Option<PathGlob>,
 }
 
 impl Held {
     /// Checks that a grant says something, and nothing that would allow everything.
-    pub(super) fn new(grant: Grant) -> Result<Self, String> {
+    pub(crate) fn new(grant: GrantRecord) -> Result<Self, String> {
         let what = &grant.what;
         let mut written = json!({});
         let mut put = |name: &str, value: Value| {
@@ -208,13 +119,7 @@ impl Held {
             put("exact", what.exact.into());
         }
         let named = written.as_object().is_some_and(|map| !map.is_empty());
-        let limited = named || what.path.is_some() || what.leaf.is_some();
-        if !limited && what.key.is_none() {
-            return Err("it names no key, tool, command or path".to_owned());
-        }
-        if !limited && what.project.is_none() && what.expires.is_none() {
-            return Err("a key without a limit belongs in `command_allowlist`".to_owned());
-        }
+        what.check()?;
         let rule = if named { Some(rule::from_value(&written)?) } else { None };
         let path = what.path.as_deref().map(PathGlob::new);
         Ok(Self { grant, rule, path })

@@ -5,8 +5,8 @@ use std::io;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use super::entry::Entry;
 use crate::id::hex;
+use petasos_store::DecisionEntry;
 
 const JOINT: &str = ",\"hash\":\"";
 
@@ -32,7 +32,7 @@ struct Chained {
 }
 
 /// The text of an entry, with its hash.
-pub(super) fn line(entry: &Entry) -> io::Result<String> {
+pub(super) fn line(entry: &DecisionEntry) -> io::Result<String> {
     let mut text = serde_json::to_string(entry)?;
     let hash = digest(text.as_bytes());
     text.pop();

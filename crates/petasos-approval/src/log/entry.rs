@@ -5,11 +5,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use petasos_contract::CallContext;
 use petasos_contract::approval::{Answer, Intent, Scope, Settlement, Verdict};
-use petasos_contract::context::{Principal, Surface};
+use petasos_contract::context::Principal;
 use petasos_contract::effect::Effect;
 use petasos_contract::taint::Heat;
 use petasos_redact::Redactor;
-use serde::{Deserialize, Serialize};
+use petasos_store::{DecisionEntry, DecisionOutcome, DecisionReason, owner_of};
 use sha2::{Digest as _, Sha256};
 
 use crate::id::hex;
@@ -25,176 +25,89 @@ const COMMANDS_MAX: usize = 8;
 const WORDS_MAX: usize = 12;
 const WORD_CHARS: usize = 100;
 
-/// What became of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// It ran.
-    Allowed,
-    /// Somebody said no.
-    Denied,
-    /// Nobody answered in time.
-    Expired,
-    /// The question reached nobody.
-    Undeliverable,
-    /// The reviewing model could not be reached.
-    ReviewerUnavailable,
-    /// A rule that nobody can set aside.
-    Blocked,
-}
-
-/// Something that spoke against a call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reason {
-    /// The key.
-    pub key: String,
-    /// In words.
-    pub why: String,
-    /// Why it did not count, if it did not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waived: Option<String>,
-}
-
-/// One line of the log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
-    /// Counts up from one.
-    pub seq: u64,
-    /// When, in milliseconds since 1970.
-    pub at: u64,
-    /// The conversation.
-    pub session: String,
-    /// Which call of it.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub call: String,
-    /// How close strangers' words were, where there were any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub heat: Option<String>,
-    /// Where those came from.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sources: Vec<String>,
-    /// Where it lives.
-    pub surface: Surface,
-    /// Who made the call.
-    pub principal: String,
-    /// The directory it was made in.
-    pub workspace: String,
-    /// The tool.
-    pub tool: String,
-    /// What would have happened, masked and shortened.
-    pub subject: String,
-    /// The hash of all of it.
-    pub subject_hash: String,
-    /// What the rules said.
-    pub verdict: Cow<'static, str>,
-    /// What became of it.
-    pub outcome: Outcome,
-    /// Who answered, if anybody was asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
-    /// How far an approval reaches.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scope: Option<Scope>,
-    /// What whoever answered added, or why nobody could be asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comment: Option<String>,
-    /// What spoke against it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reasons: Vec<Reason>,
-    /// The commands that would run, masked, the first few.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub commands: Vec<Vec<String>>,
-    /// The hash of the line before.
-    pub prev: Option<String>,
-}
-
-/// An entry before it has a place in the chain.
-#[derive(Debug)]
-pub(crate) struct Record(Entry);
-
-impl Record {
-    pub(crate) fn new(settled: &Settlement<'_>, decision: &Decision, cx: &CallContext) -> Self {
-        let redactor = Redactor::of(&cx.settings);
-        let clean = |text: &str, chars| cut(&redactor.command(&cut(text, READ_CHARS)), chars);
-        let hidden = is_hidden(settled.intent);
-        let subject = if hidden { HIDDEN.to_owned() } else { subject(settled.intent) };
-        let (outcome, by, scope, comment) = answered(settled);
-        let reason = |it: &Observed| Reason {
-            key: clean(&it.finding.key, WHY_CHARS),
-            why: if hidden { HIDDEN.to_owned() } else { clean(&it.finding.why, WHY_CHARS) },
-            waived: it.waived.as_ref().map(|waiver| {
-                clean(&serde_json::to_value(waiver).unwrap_or_default().to_string(), WHY_CHARS)
-            }),
-        };
-        let words = |argv: &Vec<String>| {
-            // Joined first: what precedes a word tells whether it is a secret.
-            let line = clean(&argv.join("\u{1f}"), COMMANDS_MAX * WORDS_MAX * WORD_CHARS);
-            line.split('\u{1f}').take(WORDS_MAX).map(|word| cut(word, WORD_CHARS)).collect()
-        };
-        Self(Entry {
-            seq: 0,
-            at: now_millis(),
-            session: cut(cx.session.as_str(), WHY_CHARS),
-            call: cut(cx.call.as_str(), WORD_CHARS),
-            heat: Some(cx.words.heat()).filter(|it| *it != Heat::Clean).map(|it| it.to_string()),
-            sources: cx
-                .words
-                .sources()
-                .iter()
-                .rev()
-                .take(COMMANDS_MAX)
-                .map(|source| clean(&source.to_string(), WORD_CHARS))
-                .collect(),
-            surface: cx.surface,
-            principal: principal(&cx.principal),
-            workspace: cut(&cx.workspace.to_string_lossy(), WHY_CHARS),
-            tool: cut(settled.intent.tool.as_str(), WHY_CHARS),
-            subject_hash: hex(&Sha256::digest(subject.as_bytes())),
-            subject: clean(&subject, SUBJECT_CHARS),
-            verdict: Cow::Borrowed(word(settled.verdict)),
-            outcome,
-            by,
-            scope,
-            comment: comment.map(|text| clean(&text, WHY_CHARS)),
-            reasons: decision.observed.iter().take(REASONS_MAX).map(reason).collect(),
-            commands: decision
-                .commands
-                .iter()
-                .take(if hidden { 0 } else { COMMANDS_MAX })
-                .map(words)
-                .collect(),
-            prev: None,
-        })
-    }
-
-    pub(super) fn into_entry(self, seq: u64, prev: Option<String>) -> Entry {
-        Entry { seq, prev, ..self.0 }
+/// An entry that has no place in the chain yet.
+pub(crate) fn entry(
+    settled: &Settlement<'_>,
+    decision: &Decision,
+    cx: &CallContext,
+) -> DecisionEntry {
+    let redactor = Redactor::of(&cx.settings);
+    let clean = |text: &str, chars| cut(&redactor.command(&cut(text, READ_CHARS)), chars);
+    let hidden = is_hidden(settled.intent);
+    let subject = if hidden { HIDDEN.to_owned() } else { subject(settled.intent) };
+    let (outcome, by, scope, comment) = answered(settled);
+    let reason = |it: &Observed| DecisionReason {
+        key: clean(&it.finding.key, WHY_CHARS),
+        why: if hidden { HIDDEN.to_owned() } else { clean(&it.finding.why, WHY_CHARS) },
+        waived: it.waived.as_ref().map(|waiver| {
+            clean(&serde_json::to_value(waiver).unwrap_or_default().to_string(), WHY_CHARS)
+        }),
+    };
+    let words = |argv: &Vec<String>| {
+        // Joined first: what precedes a word tells whether it is a secret.
+        let line = clean(&argv.join("\u{1f}"), COMMANDS_MAX * WORDS_MAX * WORD_CHARS);
+        line.split('\u{1f}').take(WORDS_MAX).map(|word| cut(word, WORD_CHARS)).collect()
+    };
+    DecisionEntry {
+        seq: 0,
+        at: now_millis(),
+        session: cut(cx.session.as_str(), WHY_CHARS),
+        owner: owner_of(cx),
+        call: cut(cx.call.as_str(), WORD_CHARS),
+        heat: Some(cx.words.heat()).filter(|it| *it != Heat::Clean).map(|it| it.to_string()),
+        sources: cx
+            .words
+            .sources()
+            .iter()
+            .rev()
+            .take(COMMANDS_MAX)
+            .map(|source| clean(&source.to_string(), WORD_CHARS))
+            .collect(),
+        surface: cx.surface,
+        principal: principal(&cx.principal),
+        workspace: cut(&cx.workspace.to_string_lossy(), WHY_CHARS),
+        tool: cut(settled.intent.tool.as_str(), WHY_CHARS),
+        subject_hash: hex(&Sha256::digest(subject.as_bytes())),
+        subject: clean(&subject, SUBJECT_CHARS),
+        verdict: Cow::Borrowed(word(settled.verdict)),
+        outcome,
+        by,
+        scope,
+        comment: comment.map(|text| clean(&text, WHY_CHARS)),
+        reasons: decision.observed.iter().take(REASONS_MAX).map(reason).collect(),
+        commands: decision
+            .commands
+            .iter()
+            .take(if hidden { 0 } else { COMMANDS_MAX })
+            .map(words)
+            .collect(),
+        prev: None,
     }
 }
 
-type Answered = (Outcome, Option<String>, Option<Scope>, Option<String>);
+type Answered = (DecisionOutcome, Option<String>, Option<Scope>, Option<String>);
 
 fn answered(settled: &Settlement<'_>) -> Answered {
     match (settled.verdict, settled.answer) {
-        (Verdict::Allow, _) => (Outcome::Allowed, None, None, None),
-        (Verdict::Block(_), _) => (Outcome::Blocked, None, None, None),
+        (Verdict::Allow, _) => (DecisionOutcome::Allowed, None, None, None),
+        (Verdict::Block(_), _) => (DecisionOutcome::Blocked, None, None, None),
         (Verdict::Ask(_), Some(Answer::Allowed { scope, by })) => {
-            (Outcome::Allowed, Some(by.to_string()), Some(*scope), None)
+            (DecisionOutcome::Allowed, Some(by.to_string()), Some(*scope), None)
         }
         (Verdict::Ask(_), Some(Answer::Denied { by, comment })) => {
-            (Outcome::Denied, Some(by.to_string()), None, comment.clone())
+            (DecisionOutcome::Denied, Some(by.to_string()), None, comment.clone())
         }
         (Verdict::Ask(_), Some(Answer::Expired { after })) => {
-            (Outcome::Expired, None, None, Some(format!("after {} s", after.as_secs())))
+            (DecisionOutcome::Expired, None, None, Some(format!("after {} s", after.as_secs())))
         }
         (Verdict::Ask(_), Some(Answer::Undeliverable { reason })) => {
-            (Outcome::Undeliverable, None, None, Some(reason.clone()))
+            (DecisionOutcome::Undeliverable, None, None, Some(reason.clone()))
         }
         (Verdict::Ask(_), Some(Answer::ReviewerUnavailable { reason })) => {
-            (Outcome::ReviewerUnavailable, None, None, Some(reason.clone()))
+            (DecisionOutcome::ReviewerUnavailable, None, None, Some(reason.clone()))
         }
         (Verdict::Ask(_), None) => {
-            (Outcome::Undeliverable, None, None, Some("nobody was asked".to_owned()))
+            (DecisionOutcome::Undeliverable, None, None, Some("nobody was asked".to_owned()))
         }
     }
 }

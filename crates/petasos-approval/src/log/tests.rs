@@ -24,7 +24,7 @@ fn add(home: &Path, script: &str) {
         written: Vec::new(),
         reading: petasos_contract::approval::Reading::default(),
     };
-    append(home, Record::new(&settled, &decision, &cx)).unwrap();
+    append(home, entry(&settled, &decision, &cx)).unwrap();
 }
 
 fn rewrite(home: &Path, change: impl Fn(&str) -> String) {

@@ -3,11 +3,12 @@
 use petasos_contract::CallContext;
 use petasos_contract::approval::{Answer, Intent, Scope, Settlement, Verdict};
 use petasos_contract::effect::Effect;
+use petasos_store::owner_of;
 
 use super::decision::Decision;
 use super::{Engine, known, spending};
 use crate::grants::{self, GrantError};
-use crate::log::{self, LogError, Record};
+use crate::log::{self, DecisionLogError};
 
 /// Why a settlement could not be recorded.
 #[derive(Debug, thiserror::Error)]
@@ -15,11 +16,11 @@ pub(super) enum SettleError {
     #[error("the approval could not be remembered, so the call did not run: {0}")]
     Remember(#[from] GrantError),
     #[error("the decision could not be recorded, so the call did not run: {0}")]
-    Record(#[from] LogError),
+    Record(#[from] DecisionLogError),
 }
 
 impl Engine {
-    pub(super) fn settled(
+    pub(super) async fn settled(
         &self,
         settled: &Settlement<'_>,
         cx: &CallContext,
@@ -29,7 +30,7 @@ impl Engine {
         if let (Verdict::Ask(_), Some(Answer::Allowed { scope, .. })) =
             (settled.verdict, settled.answer)
         {
-            self.remember(&decision, *scope, cx)?;
+            self.remember(&decision, *scope, cx).await?;
         }
         let runs = matches!(
             (settled.verdict, settled.answer),
@@ -46,7 +47,8 @@ impl Engine {
         if plain && !effects.iter().any(is_run) || cx.settings.home().as_os_str().is_empty() {
             return Ok(());
         }
-        log::append(cx.settings.home(), Record::new(settled, &decision, cx))?;
+        let records = self.records.of(cx.settings.home());
+        records.decisions.append(log::entry(settled, &decision, cx)).await?;
         Ok(())
     }
 
@@ -60,12 +62,13 @@ impl Engine {
     }
 
     /// What each finding said that it stores, as far as was agreed and no further than it allows.
-    fn remember(
+    async fn remember(
         &self,
         decision: &Decision,
         scope: Scope,
         cx: &CallContext,
     ) -> Result<(), GrantError> {
+        let records = self.records.of(cx.settings.home());
         for it in decision.observed.iter().filter(|it| it.waived.is_none()) {
             let (home, key) = (cx.settings.home(), &it.finding.key);
             let scope = scope.min(it.finding.widest);
@@ -75,7 +78,7 @@ impl Engine {
                 (Scope::Session, Some(offers)) => self.memory.grant(&cx.session, offers)?,
                 (Scope::Always, Some(offers)) => {
                     for offer in offers {
-                        grants::add(home, offer)?;
+                        records.grants.grant(offer, owner_of(cx)).await?;
                     }
                 }
                 (Scope::Session, None) => self.memory.remember_session(&cx.session, key),

@@ -12,7 +12,7 @@ use petasos_contract::path::TargetPath;
 use super::Engine;
 use super::decision::{Class, Observed, Waiver};
 use super::layers::Place;
-use crate::grants::{self, Asked};
+use crate::grants::{self, Asked, Held};
 use crate::keys::same_key;
 use crate::permissions::deed::is_compound;
 use crate::permissions::glob::is_pattern;
@@ -49,13 +49,15 @@ impl Engine {
         if self.supervised {
             return;
         }
+        let records = self.records.of(cx.settings.home());
         for it in observed.iter_mut().filter(|it| is_grantable(it)) {
             let asked = Asked { key: &it.finding.key, spots: &it.spots, deed };
             let session = self.memory.held(&cx.session);
+            let session: Vec<&Held> = session.iter().collect();
             it.waived = if grants::covered(&session, &asked, place.anchors()).is_some() {
                 Some(Waiver::Session)
             } else {
-                self.shelf.granting(&asked, place.anchors(), cx).map(Waiver::Grant)
+                records.granting(&asked, place.anchors(), cx).map(Waiver::Grant)
             };
         }
     }

@@ -1,4 +1,5 @@
 //! Behaviour of the policy through its public doors.
 #![expect(clippy::unwrap_used, reason = "what a test cannot set up fails it")]
 
+mod conformance;
 mod policy;

@@ -115,7 +115,12 @@ pub(crate) fn settle(engine: &Engine, script: &str, answer: &Answer, cx: &CallCo
     let asked = matches!(verdict, Verdict::Ask(_));
     let settled =
         Settlement { intent: &intent, verdict: &verdict, answer: asked.then_some(answer) };
-    engine.settle(&settled, cx).unwrap();
+    now(engine.settle(&settled, cx)).unwrap();
+}
+
+/// What a future gives that never waits: files do not.
+pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
+    futures::FutureExt::now_or_never(future).unwrap()
 }
 
 pub(crate) fn yes(scope: Scope) -> Answer {

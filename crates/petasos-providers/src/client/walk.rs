@@ -222,12 +222,8 @@ impl<'a> Walk<'a> {
             let shown = (worked || !self.prompt.deltas.is_silent()) && !broken.failure.is_endless();
             if shown && let Some(partial) = broken.partial.take() {
                 let next = has_next.then_some(at + 1);
-                return Ended::Answered(Box::new(self.kept(
-                    partial,
-                    &broken.failure,
-                    &runtime,
-                    next,
-                )));
+                let kept = self.kept(partial, &broken.failure, &runtime, next).await;
+                return Ended::Answered(Box::new(kept));
             }
             let Broken { failure, target, .. } = broken;
             self.note(&failure, &runtime, &mut tried);
@@ -384,7 +380,7 @@ impl<'a> Walk<'a> {
         let learning = window::learn(self.client, runtime, self.cx);
         let mut reply = window::beside(attempt.run(), Box::pin(learning)).await?;
         reply.served = target::served(&target, runtime);
-        self.client.settle(&mut reply, runtime, self.role, self.cx);
+        self.client.settle(&mut reply, runtime, self.role, self.cx).await;
         Ok(reply)
     }
 
@@ -424,7 +420,7 @@ impl<'a> Walk<'a> {
 
     /// A partial answer that a person has seen is kept and never silently begun again. Who breaks
     /// off again and again does not get the rest of the turn while somebody else is there.
-    fn kept(
+    async fn kept(
         &mut self,
         mut partial: Reply,
         failure: &Failure,
@@ -434,7 +430,7 @@ impl<'a> Walk<'a> {
         let CallContext { session, turn, .. } = self.cx;
         self.path.push(Step::Failed { reason: failure.reason, status: failure.status });
         partial.broken = Some(failure.message.clone());
-        self.client.settle(&mut partial, runtime, self.role, self.cx);
+        self.client.settle(&mut partial, runtime, self.role, self.cx).await;
         let times = self.client.turns.count(session, self.role, turn, Mishap::Broken);
         if let Some(next) = next.filter(|_| times >= BROKEN_MAX) {
             self.client.turns.move_to(session, self.role, turn, next);

@@ -17,5 +17,6 @@ mod service;
 mod services;
 mod sockets;
 mod token_server;
+mod usage_log;
 mod vault;
 mod window;

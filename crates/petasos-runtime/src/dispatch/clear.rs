@@ -66,7 +66,7 @@ pub(super) async fn check(
         }
     };
     let settlement = Settlement { intent: &intent, verdict: &verdict, answer: answer.as_ref() };
-    policy.settle(&settlement, cx).map_err(|error| super::broken(&error.to_string()))?;
+    policy.settle(&settlement, cx).await.map_err(|error| super::broken(&error.to_string()))?;
     if let Some(refusal) = refusal {
         return Err(refusal);
     }
@@ -92,7 +92,7 @@ pub(super) async fn again(
     plan.pins.extend(policy.reading(cx).pins);
     let intent = Intent { tool, plan: &plan, escalated: &escalated };
     let settlement = Settlement { intent: &intent, verdict: &verdict, answer: None };
-    policy.settle(&settlement, cx).map_err(|error| super::broken(&error.to_string()))?;
+    policy.settle(&settlement, cx).await.map_err(|error| super::broken(&error.to_string()))?;
     match verdict {
         Verdict::Allow => Ok(Cleared::new(plan)),
         Verdict::Ask(_) | Verdict::Block(_) => Err(altered()),

@@ -3,7 +3,9 @@
 use petasos_contract::SessionId;
 use petasos_contract::call::Disposition;
 use petasos_sqlite::Store;
-use petasos_store::{Amend, Lease, NewSession, Row, SessionStore, StoreError, WaitingCalls};
+use petasos_store::{
+    Amend, Lease, LeaseStore as _, NewSession, Row, SessionStore, StoreError, WaitingCalls,
+};
 
 use super::{Place, assistant, begin, calling, close, result, texts, user};
 

@@ -16,7 +16,7 @@ mod sessions;
 use petasos_contract::SessionId;
 use petasos_contract::message::{Assistant, Message, RequestedCall, ToolMessage};
 use petasos_sqlite::{OpenOptions, Store};
-use petasos_store::{NewSession, Row, SessionStore, Stored, WaitingCalls};
+use petasos_store::{LeaseStore as _, NewSession, Row, SessionStore, Stored, WaitingCalls};
 use tempfile::TempDir;
 
 /// A store in a folder of its own.

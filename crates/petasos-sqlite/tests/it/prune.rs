@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use petasos_contract::SessionId;
-use petasos_store::{Amend, Filter, SessionStore};
+use petasos_store::{Amend, Filter, LeaseStore as _, SessionStore};
 
 use super::{Place, begin, user};
 

@@ -14,6 +14,7 @@ mod leases;
 mod log;
 mod questions;
 mod schedules;
+mod usage;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -21,6 +22,9 @@ use std::sync::Arc;
 use petasos_contract::address::Address;
 use petasos_contract::{BoxFuture, SessionId};
 use petasos_store::{NewSession, Stores};
+
+pub use leases::LEASE_CASES;
+pub use usage::USAGE_CASES;
 
 /// Opens the database of one case once more.
 pub type Make = Arc<dyn Fn() -> Stores + Send + Sync>;
@@ -36,8 +40,8 @@ pub struct Case {
 
 /// Every promise.
 pub fn cases() -> impl Iterator<Item = &'static Case> {
-    let core = leases::CASES.iter().chain(log::CASES).chain(questions::CASES);
-    core.chain(schedules::CASES).chain(boards::CASES)
+    let core = LEASE_CASES.iter().chain(log::CASES).chain(questions::CASES);
+    core.chain(schedules::CASES).chain(boards::CASES).chain(USAGE_CASES)
 }
 
 /// How many handles race.

@@ -53,7 +53,7 @@ impl Judge {
             (Verdict::Allow, _) | (Verdict::Ask(_), Some(Answer::Allowed { .. }))
         );
         let settled = Settlement { intent: &intent, verdict: &verdict, answer: answer.as_ref() };
-        match self.policy.settle(&settled, cx) {
+        match self.policy.settle(&settled, cx).await {
             Ok(()) => allowed,
             Err(error) => {
                 tracing::warn!(%error, "a decision could not be recorded: denied");

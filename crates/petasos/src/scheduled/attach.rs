@@ -8,7 +8,7 @@ use petasos_contract::SessionId;
 use petasos_contract::delivery::Destination;
 use petasos_contract::message::Message;
 use petasos_sqlite::Store;
-use petasos_store::{RouteStore as _, Row, SessionStore, StoreError, Stored};
+use petasos_store::{LeaseStore as _, RouteStore as _, Row, SessionStore, StoreError, Stored};
 
 /// So many chats of a platform are looked at.
 const ROUTES_MAX: u32 = 1000;

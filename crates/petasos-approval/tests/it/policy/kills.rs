@@ -53,7 +53,7 @@ fn approver() {
         let verdict = engine.judge(&intent, &cx);
         let answer = yes(Scope::Always);
         let settled = Settlement { intent: &intent, verdict: &verdict, answer: Some(&answer) };
-        engine.settle(&settled, &cx).unwrap();
+        super::now(engine.settle(&settled, &cx)).unwrap();
         writeln!(out, "\nsettled {number}").unwrap();
         out.flush().unwrap();
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use petasos_approval::Engine;
-use petasos_approval::log::{self, Outcome};
+use petasos_approval::log::{self, DecisionOutcome};
 use petasos_contract::approval::{Answer, Approver, Nobody, Scope, Who};
 use petasos_contract::bridging::{PlannedTool, Planning};
 use petasos_contract::call::{Status, ToolCall};
@@ -46,7 +46,7 @@ fn dispatcher(engine: Arc<Engine>, approver: Arc<dyn Approver>) -> Dispatcher {
     Dispatcher::new(registry, engine, approver)
 }
 
-async fn outcome(approver: Arc<dyn Approver>, script: &str) -> (Value, Outcome, Status) {
+async fn outcome(approver: Arc<dyn Approver>, script: &str) -> (Value, DecisionOutcome, Status) {
     let place = Place::new();
     let cx = place.cx(&empty());
     let dispatcher = dispatcher(Arc::new(Engine::default()), approver);
@@ -62,17 +62,17 @@ async fn each_way_of_not_running_is_told_apart() {
     let denied = Answer::Denied { by: Who::Person(None), comment: Some("use git".to_owned()) };
     let expired = Answer::Expired { after: Duration::from_mins(1) };
     let reason = "503".to_owned();
-    let cases: Vec<(Arc<dyn Approver>, &str, Outcome, &str)> = vec![
-        (Arc::new(Says(denied)), "rm -r x", Outcome::Denied, "denied"),
-        (Arc::new(Says(expired)), "rm -r x", Outcome::Expired, "timeout"),
-        (Arc::new(Nobody), "rm -r x", Outcome::Undeliverable, "undeliverable"),
+    let cases: Vec<(Arc<dyn Approver>, &str, DecisionOutcome, &str)> = vec![
+        (Arc::new(Says(denied)), "rm -r x", DecisionOutcome::Denied, "denied"),
+        (Arc::new(Says(expired)), "rm -r x", DecisionOutcome::Expired, "timeout"),
+        (Arc::new(Nobody), "rm -r x", DecisionOutcome::Undeliverable, "undeliverable"),
         (
             Arc::new(Says(Answer::ReviewerUnavailable { reason })),
             "rm -r x",
-            Outcome::ReviewerUnavailable,
+            DecisionOutcome::ReviewerUnavailable,
             "reviewer_unavailable",
         ),
-        (Arc::new(Says(yes(Scope::Once))), "rm -rf /", Outcome::Blocked, "blocked"),
+        (Arc::new(Says(yes(Scope::Once))), "rm -rf /", DecisionOutcome::Blocked, "blocked"),
     ];
     let mut texts = std::collections::BTreeSet::new();
     for (approver, script, logged, told) in cases {
@@ -83,7 +83,7 @@ async fn each_way_of_not_running_is_told_apart() {
         assert!(texts.insert(shown["error"].to_string()), "{shown}");
     }
     let (shown, outcome, status) = outcome(Arc::new(Says(yes(Scope::Once))), "rm -r x").await;
-    assert_eq!((outcome, status), (Outcome::Allowed, Status::Ok), "{shown}");
+    assert_eq!((outcome, status), (DecisionOutcome::Allowed, Status::Ok), "{shown}");
 }
 
 #[tokio::test]

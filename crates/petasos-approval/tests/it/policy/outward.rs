@@ -23,7 +23,7 @@ fn answered(engine: &Engine, effects: &Effects, answer: &Answer, cx: &CallContex
     let intent = Intent { tool: &tool, plan: &plan, escalated: &[] };
     let verdict = engine.judge(&intent, cx);
     let settled = Settlement { intent: &intent, verdict: &verdict, answer: Some(answer) };
-    engine.settle(&settled, cx).unwrap();
+    super::now(engine.settle(&settled, cx)).unwrap();
 }
 
 #[test]

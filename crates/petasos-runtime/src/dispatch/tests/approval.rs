@@ -180,12 +180,18 @@ impl Policy for Breaks {
         Verdict::Allow
     }
 
-    fn settle(&self, _: &Settlement<'_>, _: &CallContext) -> Result<(), PolicyError> {
-        match self.0 {
-            "settle" => Err(PolicyError("the log is full".into())),
-            "panic" => panic!("the log is gone"),
-            _ => Ok(()),
-        }
+    fn settle<'a>(
+        &'a self,
+        _: &'a Settlement<'a>,
+        _: &'a CallContext,
+    ) -> BoxFuture<'a, Result<(), PolicyError>> {
+        Box::pin(async {
+            match self.0 {
+                "settle" => Err(PolicyError("the log is full".into())),
+                "panic" => panic!("the log is gone"),
+                _ => Ok(()),
+            }
+        })
     }
 }
 

@@ -67,7 +67,7 @@ async fn all_or_none(make: Make) {
     assert_eq!(log.iter().map(|row| row.active).collect::<Vec<_>>(), [true, false]);
     let behind = one.sessions.read(&session, Slice::After(seqs[0])).await.expect("rows");
     assert_eq!(behind.iter().map(|row| row.seq).collect::<Vec<_>>(), [seqs[1]]);
-    let lease = one.sessions.claim(&session, "a turn").await.expect("a lease");
+    let lease = one.leases.claim(&session, "a turn").await.expect("a lease");
     assert_eq!((lease.last, lease.messages), (Some(seqs[1]), 1));
 }
 

@@ -4,9 +4,10 @@ use std::ops::Range;
 use std::process::ExitCode;
 
 use clap::Args;
-use petasos_approval::log::{self, Entry};
+use petasos_approval::log::DecisionEntry;
 use petasos_approval::policy::decision::Observed;
 use petasos_approval::policy::explain::Explained;
+use petasos_store::SessionScope;
 
 use crate::command::Session;
 use crate::out::{Out, Style};
@@ -71,11 +72,13 @@ fn decided(
     conversation: Option<&str>,
 ) -> Result<ExitCode, Report> {
     let out = session.out;
-    let home = session.host.get()?.settings().home();
-    let entries = log::read(home, usize::MAX).map_err(report)?;
+    let host = session.host.get()?;
+    let log = host.decisions();
+    let entries = host.wait(log.read(usize::MAX, &SessionScope::Everyone))?.map_err(report)?;
     let last = entries.iter().rev().map(|entry| entry.session.clone()).next();
     let conversation = conversation.map(str::to_owned).or(last).unwrap_or_default();
-    let own: Vec<&Entry> = entries.iter().filter(|entry| entry.session == conversation).collect();
+    let is_own = |entry: &&DecisionEntry| entry.session == conversation;
+    let own: Vec<&DecisionEntry> = entries.iter().filter(is_own).collect();
     let by_number = call.parse::<usize>().ok().and_then(|n| own.get(n.checked_sub(1)?));
     let named = own.iter().rev().find(|entry| entry.call == call);
     let Some(entry) = named.or(by_number) else {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use petasos_approval::grants::{self, NewGrant};
+use petasos_approval::grants::NewGrant;
 use petasos_approval::{Facts, analyse};
 use petasos_plugins::shell;
 
@@ -40,8 +40,9 @@ pub(super) struct Grant {
 impl Grant {
     pub(super) fn run(self, session: &mut Session) -> Result<ExitCode, Report> {
         let out = session.out;
-        let settings = session.host.get()?.settings();
-        let (home, here) = (settings.home(), settings.workspace());
+        let host = session.host.get()?;
+        let settings = host.settings();
+        let here = settings.workspace();
         let command = words(self.command, settings.user_home())?;
         // A folder is meant as it is seen from here, and found again from anywhere.
         let project = self.project.map(|project| here.join(project));
@@ -60,7 +61,8 @@ impl Grant {
             project,
             expires: self.hours.map(until),
         };
-        let made = grants::add(home, wanted).map_err(super::records::report)?;
+        let store = host.grants();
+        let made = host.wait(store.grant(wanted, None))?.map_err(super::records::report)?;
         if out.is_json() {
             out.value(&made);
         } else {

@@ -5,10 +5,12 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use petasos_approval::grants::{self, Grant, Listed};
+use petasos_approval::grants::{self, GrantRecord, ListedGrant};
+use petasos_approval::log::DecisionEntry;
 use petasos_approval::policy::explain;
-use petasos_approval::{log, suggest};
+use petasos_approval::suggest;
 use petasos_session::offers::ago;
+use petasos_store::SessionScope;
 use serde_json::json;
 
 use crate::command::Session;
@@ -42,8 +44,9 @@ pub(super) fn rules(session: &mut Session) -> Result<ExitCode, Report> {
 
 pub(super) fn list(session: &mut Session) -> Result<ExitCode, Report> {
     let out = session.out;
-    let settings = session.host.get()?.settings();
-    let listed = grants::list(settings).map_err(report)?;
+    let host = session.host.get()?;
+    let store = host.grants();
+    let listed = host.wait(grants::list(host.settings(), &*store))?.map_err(report)?;
     if out.is_json() {
         out.value(&json!({ "grants": listed }));
         return Ok(ExitCode::SUCCESS);
@@ -53,7 +56,7 @@ pub(super) fn list(session: &mut Session) -> Result<ExitCode, Report> {
     }
     for one in &listed {
         match one {
-            Listed::Allowlist { entry, file, wide } => {
+            ListedGrant::Allowlist { entry, file, wide } => {
                 let file = file.display();
                 out.line(format!("{entry}  (command_allowlist in {file})"));
                 if *wide {
@@ -64,14 +67,14 @@ pub(super) fn list(session: &mut Session) -> Result<ExitCode, Report> {
                     out.line(out.paint(Style::Faint, &hint));
                 }
             }
-            Listed::Grant(grant) => out.line(shown(grant)),
+            ListedGrant::Grant(grant) => out.line(shown(grant)),
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// A grant in one line, with how long it still holds.
-pub(super) fn shown(grant: &Grant) -> String {
+pub(super) fn shown(grant: &GrantRecord) -> String {
     let Some(end) = grant.what.expires else { return grant.to_string() };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     if grant.is_expired(now) {
@@ -93,10 +96,11 @@ pub(super) fn narrow(
     to: Option<PathBuf>,
 ) -> Result<ExitCode, Report> {
     let out = session.out;
-    let settings = session.host.get()?.settings();
-    let here = settings.workspace();
+    let host = session.host.get()?;
+    let (home, here) = (host.settings().home(), host.settings().workspace());
     let project = to.map_or_else(|| here.to_path_buf(), |to| here.join(to));
-    let made = grants::narrow(settings.home(), key, project).map_err(report)?;
+    let store = host.grants();
+    let made = host.wait(grants::narrow(home, &*store, key, project))?.map_err(report)?;
     if out.is_json() {
         out.value(&made);
     } else {
@@ -108,7 +112,8 @@ pub(super) fn narrow(
 pub(super) fn revoke(session: &mut Session, name: &str) -> Result<ExitCode, Report> {
     let out = session.out;
     let host = session.host.get()?;
-    grants::revoke(host.settings().home(), name).map_err(report)?;
+    let store = host.grants();
+    host.wait(grants::revoke(host.settings().home(), &*store, name))?.map_err(report)?;
     if out.is_json() {
         out.value(&json!({ "revoked": name }));
     } else {
@@ -120,9 +125,10 @@ pub(super) fn revoke(session: &mut Session, name: &str) -> Result<ExitCode, Repo
 impl Log {
     pub(super) fn run(&self, session: &mut Session) -> Result<ExitCode, Report> {
         let out = session.out;
-        let home = session.host.get()?.settings().home();
+        let host = session.host.get()?;
+        let log = host.decisions();
         if self.verify {
-            let verified = log::verify(home).map_err(report)?;
+            let verified = host.wait(log.verify())?.map_err(report)?;
             let holds = verified.broken.is_none();
             if out.is_json() {
                 out.value(&verified);
@@ -134,7 +140,7 @@ impl Log {
             }
             return Ok(if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
-        let entries = log::read(home, self.last).map_err(report)?;
+        let entries = host.wait(log.read(self.last, &SessionScope::Everyone))?.map_err(report)?;
         if out.is_json() {
             out.value(&json!({ "decisions": entries }));
         } else {
@@ -150,7 +156,7 @@ impl Log {
 }
 
 /// A decision in one line: when, what came of it, what it was about, and why.
-fn told(entry: &log::Entry) -> String {
+fn told(entry: &DecisionEntry) -> String {
     let at = SystemTime::UNIX_EPOCH + Duration::from_millis(entry.at);
     let outcome = json!(entry.outcome);
     let first = entry.subject.lines().next().unwrap_or_default();
@@ -166,8 +172,9 @@ fn told(entry: &log::Entry) -> String {
 
 pub(super) fn suggestions(session: &mut Session) -> Result<ExitCode, Report> {
     let out = session.out;
-    let home = session.host.get()?.settings().home();
-    let entries = log::read(home, usize::MAX).map_err(report)?;
+    let host = session.host.get()?;
+    let log = host.decisions();
+    let entries = host.wait(log.read(usize::MAX, &SessionScope::Everyone))?.map_err(report)?;
     let found = suggest::suggest(&entries);
     if out.is_json() {
         out.value(&json!({ "suggestions": found }));

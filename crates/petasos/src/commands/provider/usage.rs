@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use petasos_providers::ledger::kept;
+use petasos_store::{SessionScope, UsageFilter};
 use serde_json::json;
 
 use crate::command::Session;
@@ -20,11 +20,13 @@ pub(super) struct Usage {
 impl Usage {
     pub(super) fn run(&self, session: &mut Session) -> Result<ExitCode, Report> {
         let out = session.out;
-        let home = session.host.get()?.settings().home().to_owned();
-        let (entries, unread) = kept::read(&home)
-            .map_err(|error| Report::new(format!("the bill cannot be read: {error}")))?;
-        let of = |name: &String| self.session.as_ref().is_none_or(|wanted| wanted == name);
-        let sums = kept::sums(entries.iter().filter(|entry| of(&entry.session)));
+        let host = session.host.get()?;
+        let only = self.session.as_deref().map(Into::into);
+        let filter = UsageFilter { scope: SessionScope::Everyone, session: only };
+        let found = host
+            .wait(host.usage().totals(&filter))?
+            .map_err(|error| Report::new(format!("the usage log cannot be read: {error}")))?;
+        let (sums, unread) = (found.lines, found.unread);
         if out.is_json() {
             out.value(&json!({ "usage": sums, "unread_lines": unread }));
             return Ok(ExitCode::SUCCESS);
