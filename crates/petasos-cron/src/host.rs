@@ -33,6 +33,8 @@ impl Wall for SystemWall {
 /// Where a run lives.
 #[derive(Debug, Clone)]
 pub struct Place {
+    /// Its occurrence: the first call of the run is noted there before it begins.
+    pub run: String,
     /// Its working directory, where the job names one.
     pub workdir: Option<std::path::PathBuf>,
     /// Where its reply goes.
@@ -66,11 +68,22 @@ pub trait CronHost: Send + Sync {
         model: Option<&'a str>,
     ) -> BoxFuture<'a, Result<String, String>>;
 
+    /// Whether asking this job's model may already do something, because another agent with tools of
+    /// its own is behind it.
+    fn acts_by_itself<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, bool>;
+
     /// What in a text looks like an attempt to give orders or to take secrets.
     fn findings(&self, text: &str) -> Vec<String>;
 
-    /// The skills of these names that are not there.
+    /// Those of these skills that cannot be used, and why, a sentence each.
     fn missing_skills<'a>(&'a self, names: &'a [String]) -> BoxFuture<'a, Vec<String>>;
+
+    /// The texts of these skills for the session of a run; one that cannot be used fails it.
+    fn skills<'a>(
+        &'a self,
+        names: &'a [String],
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Vec<String>, String>>;
 
     /// Whether the person who made a job in a chat may still write there; says why not.
     fn may_still<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<(), String>>;

@@ -48,4 +48,6 @@ pub use jobs::{Author, Draft, JobError, Jobs, Made};
 pub use options::CronOptions;
 pub use run::Runs;
 pub use schedule::{Expression, Schedule, ScheduleError, Shape, Zone};
-pub use scheduler::{Attempt, Ended, Look, MissedRun, Scheduler, SchedulerOptions, Worker};
+pub use scheduler::{
+    Attempt, Ended, Look, LostRun, MissedRun, Scheduler, SchedulerOptions, Worker,
+};

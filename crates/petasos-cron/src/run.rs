@@ -23,7 +23,7 @@ use crate::host::{CronHost, Place};
 use crate::job::Job;
 use crate::jobs::Jobs;
 use crate::options::CronOptions;
-use crate::scheduler::{Attempt, Ended, MissedRun, Worker};
+use crate::scheduler::{Attempt, Ended, LostRun, MissedRun, Worker};
 use crate::{reply, script, targets};
 use prepare::Prepared;
 use settle::Said;
@@ -59,7 +59,7 @@ impl Runs {
     }
 
     async fn one(&self, attempt: &Attempt<'_>) -> Ended {
-        let Attempt { row, job, cancel, store } = attempt;
+        let Attempt { row, job, store, .. } = attempt;
         if let Err(held) = self.may_run(job).await {
             return self.held(job, row, held).await;
         }
@@ -71,56 +71,81 @@ impl Runs {
         if !matches!(begun, Ok(true)) {
             return Ended::interrupted("somebody else has it");
         }
-        // From here on nobody can say that nothing happened.
-        if !matches!(store.called(&row.id).await, Ok(true)) {
+        // A model that only answers has done nothing: its first call of a tool is noted when it
+        // comes. From here on nobody can say that nothing happened.
+        let acts = job.body.script.is_some() || self.host().acts_by_itself(job).await;
+        if acts && !matches!(store.called(&row.id).await, Ok(true)) {
             return Ended::interrupted("somebody else has it");
         }
-        let mut printed = String::new();
-        if let Some(file) = &job.body.script {
-            if let Err(held) = self.harmless(file) {
-                return self.held(job, row, held).await;
-            }
-            let limit = self.options().script_timeout;
-            let ran =
-                script::run(file, self.host(), limit, job.body.workdir.as_deref(), cancel).await;
-            let stdout = self.host().redact(&ran.stdout);
-            if job.body.no_agent {
-                return self.settle(job, row, Said::script(stdout, ran.error)).await;
-            }
-            if let Some(error) = ran.error {
-                return self.settle(job, row, Said::failed(&self.host().redact(&error))).await;
-            }
-            if reply::lets_sleep(&stdout) {
-                return self.settle(job, row, Said::asleep(stdout)).await;
-            }
-            printed = stdout;
-        }
+        let printed = match self.scripted(attempt).await {
+            Ok(printed) => printed,
+            Err(ended) => return *ended,
+        };
         let prepared = match self.prepare(job, &printed).await {
             Ok(prepared) => prepared,
             Err(held) => return self.held(job, row, held).await,
         };
-        let said = self.converse(job, &session, prepared, cancel).await;
-        self.settle(job, row, said).await
+        match self.converse(attempt, &session, prepared).await {
+            Some(said) => self.settle(job, row, said).await,
+            None => self.cut_off(attempt).await,
+        }
     }
 
-    /// A fresh session, one turn.
+    /// What the script of a job printed for the agent, or what the run came to by it alone.
+    async fn scripted(&self, attempt: &Attempt<'_>) -> Result<String, Box<Ended>> {
+        let Attempt { row, job, cancel, .. } = attempt;
+        let Some(file) = &job.body.script else { return Ok(String::new()) };
+        if let Err(held) = self.harmless(file) {
+            return Err(Box::new(self.held(job, row, held).await));
+        }
+        let limit = self.options().script_timeout;
+        let ran = script::run(file, self.host(), limit, job.body.workdir.as_deref(), cancel).await;
+        if ran.stopped {
+            return Err(Box::new(self.cut_off(attempt).await));
+        }
+        let stdout = self.host().redact(&ran.stdout);
+        let said = if job.body.no_agent {
+            Said::script(stdout, ran.error)
+        } else if let Some(error) = ran.error {
+            Said::failed(&self.host().redact(&error))
+        } else if reply::lets_sleep(&stdout) {
+            Said::asleep(stdout)
+        } else {
+            return Ok(stdout);
+        };
+        Err(Box::new(self.settle(job, row, said).await))
+    }
+
+    /// The program ends in the middle of a run: what had called nothing may begin again in the next
+    /// one, of anything else nobody knows how far it came.
+    async fn cut_off(&self, attempt: &Attempt<'_>) -> Ended {
+        let Attempt { row, job, store, .. } = attempt;
+        match store.occurrence(&row.id).await {
+            Ok(Some(now)) if !now.called => {
+                Ended::interrupted("the program ended before anything was called")
+            }
+            _ => self.settle(job, row, Said::cut_off()).await,
+        }
+    }
+
+    /// A fresh session, one turn; nothing when the program ends meanwhile.
     async fn converse(
         &self,
-        job: &Job,
+        attempt: &Attempt<'_>,
         session: &SessionId,
         prepared: Prepared,
-        cancel: &CancellationToken,
-    ) -> Said {
+    ) -> Option<Said> {
+        let Attempt { row, job, cancel, .. } = attempt;
         let places = targets::resolve(&job.body, self.host()).await.places;
         let address = places.first().map(|place| petasos_contract::Address {
             thread: place.thread.clone().map(Into::into),
             ..petasos_contract::Address::chat(place.platform.as_str(), place.chat.as_str())
         });
-        let place = Place { workdir: job.body.workdir.clone(), address };
+        let place = Place { run: row.id.clone(), workdir: job.body.workdir.clone(), address };
         self.host().placed(session, place, job);
         let said = match self.turn(job, session, prepared, cancel).await {
             Ok(said) => said,
-            Err(why) => Said::failed(&why),
+            Err(why) => Some(Said::failed(&why)),
         };
         self.host().left(session);
         said
@@ -132,7 +157,8 @@ impl Runs {
         id: &SessionId,
         prepared: Prepared,
         cancel: &CancellationToken,
-    ) -> Result<Said, String> {
+    ) -> Result<Option<Said>, String> {
+        let context = self.host().skills(&job.body.skills, id).await?;
         let mut choice = self.host().choice(job)?;
         choice.new.id = Some(id.clone());
         // A title belongs to one conversation, and a job has many.
@@ -144,14 +170,13 @@ impl Runs {
         let choice = Box::new(choice);
         let session = sessions.open(Begin::New { choice, after: None }).await;
         let session = session.map_err(|error| error.to_string())?;
-        let input =
-            Input { content: prepared.text.as_str().into(), context: Vec::new(), turn: None };
+        let input = Input { content: prepared.text.as_str().into(), context, turn: None };
         let admitted = session.submit(input, WhenBusy::Refuse).await;
         let said = match admitted.map_err(|error| error.to_string())? {
             Admission::Started(turn) | Admission::Queued { turn, .. } => {
                 self.watched(job, &session, turn, cancel).await
             }
-            Admission::Steered => Said::failed("the session was not a fresh one"),
+            Admission::Steered => Some(Said::failed("the session was not a fresh one")),
         };
         if let Err(error) = session.end(EndReason::Shutdown).await {
             tracing::debug!(%error, "the session of a run had ended");
@@ -160,37 +185,47 @@ impl Runs {
     }
 
     /// Waits for the end of a turn within its limits: its whole time, and its longest silence.
+    /// Nothing when the program ends before it does.
     async fn watched(
         &self,
         job: &Job,
         session: &Session,
         turn: TurnHandle,
         cancel: &CancellationToken,
-    ) -> Said {
+    ) -> Option<Said> {
         let mut events = session.events(Replay::Turn);
         let whole = job.body.timeout.map_or(self.options().timeout, Duration::from_secs);
         let deadline = tokio::time::Instant::now() + whole;
         let end = turn.end();
         tokio::pin!(end);
-        let (mut open, mut spent) = (true, 0.0);
+        let (mut open, mut spent, mut who) = (true, 0.0, None);
         let why = loop {
             let quiet = self.options().inactivity.unwrap_or(Duration::MAX / 4);
             tokio::select! {
-                ended = &mut end => return Said::turn(ended),
+                // What was said before the end is heard before it.
+                biased;
                 () = tokio::time::sleep_until(deadline) => {
                     break format!("it took longer than {} s", whole.as_secs());
                 }
                 () = cancel.cancelled() => {
                     session.interrupt();
-                    return Said::stopped();
+                    let last = wait::until(Instant::now() + WIND_UP, "a run that is cut off", end);
+                    // One that was done all the same is done.
+                    let done = last.await.ok().flatten().and_then(Result::ok);
+                    let done = done.filter(|end| end.outcome != Outcome::Interrupted);
+                    return done.map(|end| Said::turn(Some(Ok(end))).by(who));
                 }
                 item = events.next(), if open => {
                     open = item.is_some();
-                    spent += item.as_ref().map_or(0.0, cost_of);
+                    if let Some((model, cost)) = item.as_ref().and_then(replied) {
+                        spent += cost;
+                        who = Some(model);
+                    }
                     if let Some(most) = job.body.max_cost.filter(|most| spent > *most) {
                         break format!("it cost ${spent:.4}, and may cost ${most:.2}");
                     }
                 }
+                ended = &mut end => return Some(Said::turn(ended).by(who)),
                 () = tokio::time::sleep(quiet.min(Duration::from_hours(24 * 365))) => {
                     break format!("nothing happened for {} s", quiet.as_secs());
                 }
@@ -199,20 +234,21 @@ impl Runs {
         session.interrupt();
         let partly = wait::until(Instant::now() + WIND_UP, "an interrupted run", &mut end).await;
         let partly = partly.ok().flatten().and_then(Result::ok);
-        Said::timed_out(&why, partly.as_ref())
+        Some(Said::timed_out(&why, partly.as_ref()).by(who))
     }
 }
 
-/// What a reply of the model cost, in US dollars, as far as that is known.
-fn cost_of(item: &StreamItem) -> f64 {
-    let StreamItem::Event(envelope) = item else { return 0.0 };
-    match &envelope.event {
-        SessionEvent::Agent(Event::Replied { cost, .. }) => match cost {
-            Cost::Actual { usd } | Cost::Estimated { usd } => *usd,
-            Cost::Included | Cost::Unknown => 0.0,
-        },
-        _ => 0.0,
-    }
+/// Who answered, and what that cost in US dollars, as far as it is known.
+fn replied(item: &StreamItem) -> Option<(String, f64)> {
+    let StreamItem::Event(envelope) = item else { return None };
+    let SessionEvent::Agent(Event::Replied { served, cost, .. }) = &envelope.event else {
+        return None;
+    };
+    let usd = match cost {
+        Cost::Actual { usd } | Cost::Estimated { usd } => *usd,
+        Cost::Included | Cost::Unknown => 0.0,
+    };
+    Some((format!("{} from {}", served.model, served.provider), usd))
 }
 
 /// Whether a turn came to a reply.
@@ -240,5 +276,9 @@ impl Worker for Runs {
 
     fn missed(&self, missed: Vec<MissedRun>) -> BoxFuture<'_, ()> {
         Box::pin(self.tell_missed(missed))
+    }
+
+    fn lost(&self, lost: Vec<LostRun>) -> BoxFuture<'_, ()> {
+        Box::pin(self.tell_lost(lost))
     }
 }

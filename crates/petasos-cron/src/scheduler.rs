@@ -92,9 +92,21 @@ pub trait Worker: Send + Sync {
 
     /// These were missed or are late; people are told.
     fn missed(&self, missed: Vec<MissedRun>) -> BoxFuture<'_, ()>;
+
+    /// The processes of these died in the middle; people are told.
+    fn lost(&self, lost: Vec<LostRun>) -> BoxFuture<'_, ()>;
 }
 
-/// Due times that did not run.
+/// A run of which nobody knows how far it came.
+#[derive(Debug, Clone)]
+pub struct LostRun {
+    /// Whose.
+    pub job: Job,
+    /// Which.
+    pub row: OccurrenceRow,
+}
+
+/// Due times that did not run, or one that runs late.
 #[derive(Debug, Clone)]
 pub struct MissedRun {
     /// Whose.
@@ -103,6 +115,8 @@ pub struct MissedRun {
     pub last: Timestamp,
     /// How many.
     pub count: u64,
+    /// How late it is, where it runs.
+    pub late_by: Option<Duration>,
 }
 
 /// How a scheduler behaves.
@@ -348,7 +362,7 @@ impl Scheduler {
                 self.slots.acquire().await
             } => slot.ok(),
         };
-        let ended = match slot {
+        let mut ended = match slot {
             Some(_slot) => {
                 let attempt = Attempt { row, job, cancel, store: &*self.store };
                 self.worker.work(attempt).await
@@ -356,6 +370,8 @@ impl Scheduler {
             None => Ended::interrupted("the program ended before it began"),
         };
         let hold = ended.hold.clone();
+        // Whoever looks for runs of a job that was removed since knows its name.
+        ended.detail.insert("job_name".to_owned(), Value::from(job.name.as_str()));
         if let Err(error) = self.close(&row.id, ended).await {
             tracing::error!(%error, occurrence = row.id, "a run could not be closed");
         }

@@ -26,6 +26,8 @@ pub struct Ran {
     pub stdout: String,
     /// What went wrong, if something did.
     pub error: Option<String>,
+    /// It was ended because the program ends.
+    pub stopped: bool,
 }
 
 /// The file of a script. It lies in the folder, links resolved.
@@ -90,7 +92,7 @@ async fn started(
     input: String,
     limits: (Duration, &CancellationToken),
 ) -> Ran {
-    let failed = |error: String| Ran { stdout: String::new(), error: Some(error) };
+    let failed = |error: String| Ran { stdout: String::new(), error: Some(error), stopped: false };
     let argv = match locate(script, settings).and_then(|file| program(&file)) {
         Ok(argv) => argv,
         Err(why) => return failed(why),
@@ -131,6 +133,7 @@ async fn followed(
         ended = wait::until(deadline, "a script", work) => ended.ok(),
         () = cancel.cancelled() => None,
     };
+    let stopped = ended.is_none() && cancel.is_cancelled();
     let error = match ended {
         Some(Ok(Ending::Code(0))) => None,
         Some(Ok(ending)) => {
@@ -138,14 +141,14 @@ async fn followed(
         }
         Some(Err(error)) => Some(format!("the script is lost: {error}")),
         None => {
-            let why = if cancel.is_cancelled() { "was stopped" } else { "took too long" };
+            let why = if stopped { "was stopped" } else { "took too long" };
             if let Err(error) = hand.kill(GRACE).await {
                 tracing::warn!(%error, "a script did not end");
             }
             Some(format!("the script {why}"))
         }
     };
-    Ran { stdout: String::from_utf8_lossy(&out).into_owned(), error }
+    Ran { stdout: String::from_utf8_lossy(&out).into_owned(), error, stopped }
 }
 
 /// Reads everything and keeps the beginning.

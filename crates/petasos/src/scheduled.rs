@@ -2,6 +2,7 @@
 //! where a run works, and who may still have made it.
 
 mod attach;
+mod first_call;
 mod guard;
 
 use std::collections::HashMap;
@@ -28,25 +29,43 @@ use petasos_skills::Library;
 use petasos_store::ChatKind;
 use serde_json::{Value, json};
 
+pub(crate) use self::first_call::FirstCall;
 pub(crate) use self::guard::GatewayGuard;
 use crate::everywhere::Everywhere;
 use crate::halt;
 use crate::host::Host;
 use crate::post::HomeStore;
 use crate::report::Report;
-use crate::services::{Program, resolved};
+use crate::services::{Program, acts_by_itself, resolved};
 
 /// Toolsets that are not for scheduled runs: they would breed, ask or write to people.
 const WITHHELD: [&str; 3] = ["cronjob", "clarify", "messaging"];
 
+/// How long runs may go on when the program ends.
+pub(crate) fn patience(settings: &Settings) -> Duration {
+    let seconds = settings.get("agent.restart_drain_timeout").and_then(Value::as_u64);
+    Duration::from_secs(seconds.unwrap_or(20))
+}
+
 /// Where the runs of this program live.
 #[derive(Debug, Default)]
-pub(crate) struct Places(Mutex<HashMap<SessionId, (Place, Taint)>>);
+pub(crate) struct Places(Mutex<HashMap<SessionId, Stay>>);
+
+/// A run in its place.
+#[derive(Debug, Clone)]
+struct Stay {
+    place: Place,
+    label: Taint,
+    /// It is noted that it has called something.
+    called: bool,
+}
 
 impl Places {
     /// The surroundings of a run.
     pub(crate) fn put(&self, cx: CallContext) -> CallContext {
-        let Some((place, label)) = self.0.lock().get(&cx.session).cloned() else { return cx };
+        let Some(Stay { place, label, .. }) = self.0.lock().get(&cx.session).cloned() else {
+            return cx;
+        };
         let mut cx = cx.tainted(label);
         if let Some(workdir) = place.workdir {
             cx.workspace = workdir.into();
@@ -54,6 +73,18 @@ impl Places {
         match place.address {
             Some(address) => cx.at(Arc::new(address)),
             None => cx,
+        }
+    }
+
+    /// The run of a session that has called nothing so far.
+    fn untouched(&self, session: &SessionId) -> Option<String> {
+        let places = self.0.lock();
+        places.get(session).filter(|stay| !stay.called).map(|stay| stay.place.run.clone())
+    }
+
+    fn note_call(&self, session: &SessionId) {
+        if let Some(stay) = self.0.lock().get_mut(session) {
+            stay.called = true;
         }
     }
 }
@@ -107,6 +138,11 @@ impl Scheduled {
         if self.bound.set(bound).is_err() {
             tracing::debug!("jobs could be run here already");
         }
+    }
+
+    /// Notes the first call of each run before it begins.
+    pub(crate) fn first_calls(&self) -> FirstCall {
+        FirstCall { places: Arc::clone(&self.places), store: Arc::clone(&self.store) }
     }
 
     fn host(&self) -> Result<Arc<Host>, String> {
@@ -173,6 +209,15 @@ impl Scheduled {
         let own = owner.is_some() && owner == user.as_deref();
         let shared = self.settings.get("gateway.shared_memory") == Some(&Value::Bool(true));
         (!own && !shared).then(|| notes_of(&Address { thread: None, ..origin.clone() }))
+    }
+
+    /// The skills, as a run in this session sees them.
+    fn library(&self, session: SessionId) -> (Library, CallContext) {
+        let library = self
+            .host()
+            .map_or_else(|_| Library::new(&Ports::default()), |host| Library::of(host.ports()));
+        let cx = CallContext::new(Arc::clone(&self.settings), Surface::Cron, session);
+        (library, cx)
     }
 
     /// Whether whoever made a job in a chat is still let in there.
@@ -245,7 +290,8 @@ impl CronHost for Scheduled {
     }
 
     fn placed(&self, session: &SessionId, place: Place, job: &Job) {
-        self.places.0.lock().insert(session.clone(), (place, job.body.label));
+        let stay = Stay { place, label: job.body.label, called: false };
+        self.places.0.lock().insert(session.clone(), stay);
         // What a person allowed this job is allowed to its run, and to nothing else.
         if let Ok(policy) = self.host().and_then(|it| it.policy().map_err(|it| it.to_string())) {
             policy.allow_in(session, &job.body.grants);
@@ -271,6 +317,18 @@ impl CronHost for Scheduled {
         })
     }
 
+    fn acts_by_itself<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, bool> {
+        Box::pin(async move {
+            if job.body.no_agent {
+                return false;
+            }
+            let Ok(host) = self.host() else { return true };
+            let (provider, model) = (job.body.provider.clone(), job.body.model.clone());
+            let choice = ModelChoice { model, provider };
+            acts_by_itself(&self.settings, &host, choice).await
+        })
+    }
+
     fn findings(&self, text: &str) -> Vec<String> {
         petasos_agent::threat::findings(text).into_iter().map(str::to_owned).collect()
     }
@@ -280,13 +338,24 @@ impl CronHost for Scheduled {
             if names.is_empty() {
                 return Vec::new();
             }
-            let library = self
-                .host()
-                .map_or_else(|_| Library::new(&Ports::default()), |host| Library::of(host.ports()));
-            let session = SessionId::new("schedules");
-            let cx = CallContext::new(Arc::clone(&self.settings), Surface::Cron, session);
-            let missing = |name: &&String| library.find(name, &cx).is_err();
-            names.iter().filter(missing).map(|name| format!("`{name}`")).collect()
+            let (library, cx) = self.library(SessionId::new("schedules"));
+            let why = |name: &String| library.find(name, &cx).err().map(|error| error.message);
+            names.iter().filter_map(why).collect()
+        })
+    }
+
+    fn skills<'a>(
+        &'a self,
+        names: &'a [String],
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Vec<String>, String>> {
+        Box::pin(async move {
+            if names.is_empty() {
+                return Ok(Vec::new());
+            }
+            let (library, cx) = self.library(session.clone());
+            let cx = CallContext { attended: false, ..cx };
+            library.loaded(names, &cx).await.map_err(|error| error.message)
         })
     }
 

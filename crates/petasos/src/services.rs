@@ -12,7 +12,7 @@ use petasos_contract::context::Surface;
 use petasos_contract::message::Content;
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
 use petasos_providers::{Request, Resolved, Vault};
-use petasos_runtime::toolsets::choose;
+use petasos_runtime::toolsets::{choose, unknown};
 use petasos_session::{Choice, ModelChoice, Offer, OfferKind, Refreshed, Services, Topic};
 use petasos_sqlite::Format;
 use serde_json::Value;
@@ -171,6 +171,28 @@ pub(crate) async fn taken_fields(
     }
 }
 
+/// Whether asking whom this choice leads to, or whoever stands in for them, may already do
+/// something: another agent answers with tools of its own.
+pub(crate) async fn acts_by_itself(
+    settings: &Arc<Settings>,
+    host: &Host,
+    choice: ModelChoice,
+) -> bool {
+    if crate::foreign::resolved(&choice, settings).is_some() {
+        return true;
+    }
+    let others = petasos_providers::fallback::chain(settings).into_iter();
+    let others = others.map(|it| ModelChoice { model: it.model, provider: it.provider });
+    for choice in std::iter::once(choice).chain(others) {
+        let wire = runtime_of(settings, host, &choice).await.outcome.ok().map(|it| it.wire);
+        let def = wire.and_then(petasos_providers::transport::of);
+        if def.is_some_and(|def| def.program.is_some()) {
+            return true;
+        }
+    }
+    false
+}
+
 async fn runtime_of(settings: &Arc<Settings>, host: &Host, choice: &ModelChoice) -> Resolved {
     let view = Vault::of(settings).view(settings);
     let mut request = Request::default();
@@ -242,6 +264,16 @@ impl Services for Program {
 
     fn resolve<'a>(&'a self, choice: &'a ModelChoice) -> BoxFuture<'a, Result<String, String>> {
         Box::pin(resolved(&self.host, choice))
+    }
+
+    fn unknown_toolset(&self, names: &[String]) -> Option<String> {
+        let tools = self.host.catalogue().registry().snapshot();
+        let strange = unknown(names, self.host.settings(), &tools).into_iter().next()?;
+        let hint = match &strange.nearest {
+            Some(_) => strange.hint(),
+            None => "/toolsets shows them all".to_owned(),
+        };
+        Some(format!("no toolset is named `{}`: {hint}", strange.name))
     }
 
     fn save_model(&self, choice: &ModelChoice) -> Result<String, String> {

@@ -108,7 +108,7 @@ impl Jobs {
         if let Some(skills) = draft.skills {
             let missing = self.host().missing_skills(&skills).await;
             if !missing.is_empty() {
-                let what = format!("no skill is named {}", missing.join(", "));
+                let what = missing.join("; ");
                 return Err(JobError::Invalid(what));
             }
             body.skills = skills;

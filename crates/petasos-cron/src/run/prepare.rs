@@ -86,12 +86,12 @@ impl Runs {
     pub(super) async fn prepare(&self, job: &Job, printed: &str) -> Result<Prepared, Held> {
         let missing = self.host().missing_skills(&job.body.skills).await;
         if !missing.is_empty() {
-            return Err(Held::new("skills", format!("no skill is named {}", missing.join(", "))));
+            return Err(Held::new("skills", missing.join("; ")));
         }
         let mut parts = vec![PREAMBLE.to_owned()];
         if !job.body.skills.is_empty() {
             let names = job.body.skills.join(", ");
-            parts.push(format!("Read these skills first, in this order: {names}."));
+            parts.push(format!("Follow these skills, in this order: {names}."));
         }
         for id in &job.body.context_from {
             if let Some(text) = self.upstream(id).await {

@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 
 use super::prepare::Held;
 use super::{Runs, outcome};
-use crate::job::{Job, Notify};
-use crate::scheduler::{Ended, MissedRun};
+use crate::job::{Job, Notify, moment};
+use crate::scheduler::{Ended, LostRun, MissedRun};
 use crate::{reply, targets, view};
 
 /// Repeated failures are told once in so long.
@@ -24,6 +24,19 @@ const LOOKED_AT: u32 = 100;
 const TURN_WAIT: Duration = Duration::from_mins(15);
 /// How long a delivery is waited for where no gateway sends it.
 const SEND_WAIT: Duration = Duration::from_secs(20);
+
+/// The beginning of a notice.
+const MISSED: &str = "Scheduled runs that were missed:";
+
+/// A time in words that are short.
+fn span(time: Duration) -> String {
+    let minutes = time.as_secs() / 60;
+    match (minutes / (24 * 60), minutes / 60 % 24, minutes % 60) {
+        (0, 0, minutes) => format!("{minutes} min"),
+        (0, hours, minutes) => format!("{hours} h {minutes} min"),
+        (days, hours, _) => format!("{days} d {hours} h"),
+    }
+}
 
 /// What a run said.
 pub(super) struct Said {
@@ -42,8 +55,11 @@ impl Said {
         Self::new(OccurrenceState::Failed, why)
     }
 
-    pub(super) fn stopped() -> Self {
-        Self::new(OccurrenceState::Failed, "it was stopped")
+    /// The program ended in the middle of it.
+    pub(super) fn cut_off() -> Self {
+        let text = "the program ended in the middle of it: nobody knows how far it came, and it \
+                    does not run again by itself";
+        Self::new(OccurrenceState::Unknown, text)
     }
 
     /// The script said that nobody need be woken.
@@ -76,6 +92,14 @@ impl Said {
             Some(Err(error)) => Self::failed(&error.to_string()),
             None => Self::failed("its session ended before it did"),
         }
+    }
+
+    /// The same with who answered.
+    pub(super) fn by(mut self, who: Option<String>) -> Self {
+        if let Some(who) = who {
+            self.detail.insert("model".to_owned(), Value::from(who));
+        }
+        self
     }
 
     pub(super) fn timed_out(why: &str, partly: Option<&TurnEnd>) -> Self {
@@ -257,8 +281,11 @@ impl Runs {
         let told = streak.iter().any(|row| {
             row.wish == DeliveryWish::Queued && row.ended_ms.is_some_and(|at| at > since)
         });
-        let word =
-            if state == OccurrenceState::TimedOut { "was ended by a limit" } else { "failed" };
+        let word = match state {
+            OccurrenceState::TimedOut => "was ended by a limit",
+            OccurrenceState::Unknown => "was cut off",
+            _ => "failed",
+        };
         let count = streak.len() + 1;
         let again = if count > 1 { format!(" ({count} times in a row)") } else { String::new() };
         let body = reply::wrapped(job, &format!("This run {word}{again}: {why}"));
@@ -315,27 +342,58 @@ impl Runs {
         for run in &missed {
             tracing::warn!(job = run.job.id, count = run.count, "due times were missed");
         }
-        let Some(deliveries) = self.host().deliveries().filter(|_| self.options().missed.tell)
-        else {
+        if !self.options().missed.tell {
             return;
+        }
+        let late = missed.iter().any(|run| run.late_by.is_some());
+        let line = |run: MissedRun| {
+            let MissedRun { job, last, count, late_by } = run;
+            let at = job.schedule.zone.iso(last);
+            let what = match late_by {
+                None => format!("{count} until {at}"),
+                Some(late) => format!("due {at}, runs now, {} late", span(late)),
+            };
+            let line = format!("- {} (job {}): {what}", job.name, job.id);
+            (job, line)
         };
+        let lines = missed.into_iter().map(line).collect();
+        let word = if late { "Scheduled runs that were missed or are late:" } else { MISSED };
+        self.notify(("cron-missed", word), lines).await;
+    }
+
+    /// One notice for each target about runs whose process died in the middle of them.
+    pub(super) async fn tell_lost(&self, lost: Vec<LostRun>) {
+        let mut lines = Vec::new();
+        for LostRun { job, row } in lost {
+            let zone = &job.schedule.zone;
+            self.host().finished(&job, view::run(&row, &[], zone)).await;
+            let due = zone.iso(moment(row.new.scheduled_ms));
+            let line = format!("- {} (job {}), due {due}: run {}", job.name, job.id, row.id);
+            lines.push((job, line));
+        }
+        self.jobs.mirror_soon().await;
+        let title = "Scheduled runs that were cut off because their process ended. Nobody knows \
+                     how far they came, and they do not run again by themselves:";
+        self.notify(("cron-lost", title), lines).await;
+    }
+
+    /// Tells the targets of jobs a line each, in one message for each target.
+    async fn notify(&self, (kind, title): (&str, &str), lines: Vec<(Job, String)>) {
+        let Some(deliveries) = self.host().deliveries() else { return };
         let mut notices: BTreeMap<String, (Destination, Vec<String>)> = BTreeMap::new();
-        for run in missed {
-            let until = run.job.schedule.zone.iso(run.last);
-            let line =
-                format!("- {} (job {}): {} until {until}", run.job.name, run.job.id, run.count);
-            for place in targets::resolve(&run.job.body, self.host()).await.places {
+        for (job, line) in lines {
+            for place in targets::resolve(&job.body, self.host()).await.places {
                 let key = format!("{}/{place}", place.account);
                 notices.entry(key).or_insert_with(|| (place, Vec::new())).1.push(line.clone());
             }
         }
         let now: Timestamp = self.jobs.now();
         for (key, (to, lines)) in notices {
-            let text = format!("Scheduled runs that were missed:\n{}", lines.join("\n"));
-            let token = format!("cron-missed:{}:{key}", now.as_millisecond());
+            let text = format!("{title}\n{}", lines.join("\n"));
+            let token = format!("{kind}:{}:{key}", now.as_millisecond());
             let parcel = Parcel { to, text, token, wait: Duration::ZERO };
             if let Err(error) = deliveries.deliver(parcel).await {
-                tracing::warn!(error, "nobody was told of missed runs");
+                tracing::warn!(error, kind, "nobody was told");
             }
         }
     }

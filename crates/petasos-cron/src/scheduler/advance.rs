@@ -16,7 +16,7 @@ use crate::late::{self, Due, Meeting, Misfire};
 pub(super) struct Taken {
     pub(super) claimed: bool,
     pub(super) skipped: usize,
-    pub(super) missed: Option<MissedRun>,
+    pub(super) missed: Vec<MissedRun>,
 }
 
 impl Scheduler {
@@ -51,13 +51,17 @@ impl Scheduler {
             return Ok(taken);
         };
         taken.skipped = skips;
-        taken.missed = due.missed.map(|gone| MissedRun {
-            job: job.clone(),
-            last: gone.last,
-            count: gone.count,
-        });
+        if let Some(gone) = due.missed {
+            let (last, count, late_by) = (gone.last, gone.count, None);
+            taken.missed.push(MissedRun { job: job.clone(), last, count, late_by });
+        }
         if let Some(row) = done.claimed {
             taken.claimed = true;
+            if let Some(run) = due.run.filter(|run| run.late_by > late::GRACE_MIN) {
+                let (last, count) = (run.at, run.folded + 1);
+                let late_by = Some(run.late_by);
+                taken.missed.push(MissedRun { job: job.clone(), last, count, late_by });
+            }
             self.start(job, row);
         }
         Ok(taken)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use petasos_store::{JobState, NewOccurrence, OccurrenceRow, OccurrenceState, StoreError};
 
-use super::{MissedRun, Scheduler};
+use super::{LostRun, MissedRun, Scheduler};
 use crate::job::{Job, moment};
 use crate::late;
 
@@ -32,11 +32,28 @@ impl Scheduler {
             let state = row.new.state.as_str();
             tracing::warn!(occurrence = row.id, job = row.new.job, state, "its process is gone");
         }
+        self.report(gone).await?;
         if self.worker.stopped().is_some() || self.closing.is_cancelled() {
             return Ok(());
         }
         for row in self.store.interrupted(TOGETHER).await? {
             self.try_again(row, now, missed).await?;
+        }
+        Ok(())
+    }
+
+    /// Says which runs nobody knows the end of.
+    async fn report(&self, gone: Vec<OccurrenceRow>) -> Result<(), StoreError> {
+        let mut lost = Vec::new();
+        for row in gone.into_iter().filter(|row| row.new.state == OccurrenceState::Unknown) {
+            if let Some(found) = self.store.job(&row.new.job).await?
+                && let Ok(job) = Job::read(found)
+            {
+                lost.push(LostRun { job, row });
+            }
+        }
+        if !lost.is_empty() {
+            self.worker.lost(lost).await;
         }
         Ok(())
     }
@@ -82,7 +99,7 @@ impl Scheduler {
             let over = NewOccurrence { state, reason, ..again };
             let new = self.store.demand(over, now.as_millisecond()).await?.is_some();
             if new && late < REMEMBERED {
-                missed.push(MissedRun { job, last: due, count: 1 });
+                missed.push(MissedRun { job, last: due, count: 1, late_by: None });
             }
             return Ok(());
         }

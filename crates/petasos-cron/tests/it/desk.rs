@@ -42,11 +42,21 @@ impl CronHost for Quiet {
         let answer = if known { Ok("it".to_owned()) } else { Err("no such provider".to_owned()) };
         Box::pin(std::future::ready(answer))
     }
+    fn acts_by_itself<'a>(&'a self, _: &'a Job) -> BoxFuture<'a, bool> {
+        Box::pin(std::future::ready(false))
+    }
     fn findings(&self, _: &str) -> Vec<String> {
         Vec::new()
     }
     fn missing_skills<'a>(&'a self, names: &'a [String]) -> BoxFuture<'a, Vec<String>> {
         Box::pin(std::future::ready(names.to_vec()))
+    }
+    fn skills<'a>(
+        &'a self,
+        _: &'a [String],
+        _: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Vec<String>, String>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
     }
     fn may_still<'a>(&'a self, _: &'a Job) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(std::future::ready(Ok(())))

@@ -67,7 +67,7 @@ async fn s123_what_had_not_begun_runs_again_and_what_had_is_unknown() {
             tokio::task::yield_now().await;
         };
         drop(dying);
-        world.died(&[id]);
+        world.died(std::slice::from_ref(&id));
         *world.worker.habit.lock() = None;
         world.clock.pass(60);
         let next = world.scheduler(4);
@@ -79,6 +79,9 @@ async fn s123_what_had_not_begun_runs_again_and_what_had_is_unknown() {
         assert_eq!(states(&rows[before..]), wanted, "{habit:?}");
         let called: u32 = world.worker.called.lock().values().sum();
         assert_eq!(called, 1, "{habit:?}");
+        let told = std::mem::take(&mut *world.worker.lost.lock());
+        let wanted: &[String] = if habit == Habit::StuckAfter { &[id] } else { &[] };
+        assert_eq!(told, wanted, "{habit:?}: what nobody knows the end of is told once");
     }
 }
 
@@ -210,6 +213,8 @@ async fn s124_what_was_missed_is_noted_and_told_once() {
     let mut told = world.worker.missed.lock().clone();
     told.sort();
     assert_eq!(told, [("00000000000a".to_owned(), 4), ("00000000000c".to_owned(), 4)]);
+    let late = world.worker.late.lock().clone();
+    assert_eq!(late, [("00000000000b".to_owned(), 4)], "what runs late is told, too");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -9,7 +9,8 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use petasos_contract::BoxFuture;
 use petasos_cron::{
-    Attempt, Ended, JobBody, MissedRun, Schedule, Scheduler, SchedulerOptions, Wall, Worker,
+    Attempt, Ended, JobBody, LostRun, MissedRun, Schedule, Scheduler, SchedulerOptions, Wall,
+    Worker,
 };
 use petasos_sqlite::{OpenOptions, Store};
 use petasos_store::{JobLimits, JobState, NewJob, OccurrenceRow, OccurrenceState, ScheduleStore};
@@ -58,6 +59,9 @@ type Habits = fn(u64) -> Habit;
 pub(crate) struct Noting {
     pub(crate) called: Mutex<BTreeMap<(String, i64), u32>>,
     pub(crate) missed: Mutex<Vec<(String, u64)>>,
+    pub(crate) late: Mutex<Vec<(String, u64)>>,
+    /// Runs that people were told the end of is not known.
+    pub(crate) lost: Mutex<Vec<String>>,
     pub(crate) ids: Mutex<Vec<String>>,
     /// What it does; it works without.
     pub(crate) habit: Mutex<Option<Habits>>,
@@ -97,7 +101,15 @@ impl Worker for Noting {
     }
 
     fn missed(&self, missed: Vec<MissedRun>) -> BoxFuture<'_, ()> {
+        let (late, missed): (Vec<_>, Vec<_>) =
+            missed.into_iter().partition(|it| it.late_by.is_some());
+        self.late.lock().extend(late.into_iter().map(|it| (it.job.id, it.count)));
         self.missed.lock().extend(missed.into_iter().map(|it| (it.job.id, it.count)));
+        Box::pin(std::future::ready(()))
+    }
+
+    fn lost(&self, lost: Vec<LostRun>) -> BoxFuture<'_, ()> {
+        self.lost.lock().extend(lost.into_iter().map(|it| it.row.id));
         Box::pin(std::future::ready(()))
     }
 }

@@ -1,7 +1,9 @@
 //! `petasos cron`: scheduled jobs. Making them, looking at them, running them.
 
 mod draft;
+mod explain;
 mod foreign;
+mod logs;
 mod pages;
 mod running;
 
@@ -10,6 +12,7 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, Subcommand};
 use petasos_cron::{JobError, Jobs};
+use petasos_store::StoreError;
 use serde_json::json;
 
 use self::draft::JobArgs;
@@ -83,7 +86,7 @@ enum Action {
         /// Its id, or its name
         job: String,
     },
-    /// Remove a job; its outputs stay
+    /// Remove a job; its outputs stay, and `cron logs` shows them
     #[command(alias = "delete")]
     Remove {
         /// Its id, or its name
@@ -91,7 +94,7 @@ enum Action {
     },
     /// Show past runs
     Logs {
-        /// Of one job
+        /// Of one job, also of a removed one
         job: Option<String>,
         /// One run, with its output
         #[arg(long)]
@@ -157,13 +160,13 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         }
         Action::Run { job } => running::run(session, &job),
         Action::Logs { job, run, lines, follow } => {
-            pages::logs(session, job.as_deref(), run.as_deref(), (lines, follow))
+            logs::logs(session, job.as_deref(), run.as_deref(), (lines, follow))
         }
         Action::Status => pages::status(session),
         Action::Next { schedule, tz, n } => pages::next(session, &schedule, tz.as_deref(), n),
         Action::Tick => running::tick(session),
         Action::Daemon => running::daemon(session),
-        Action::Explain { job } => pages::explain(session, &job),
+        Action::Explain { job } => explain::explain(session, &job),
         Action::Import { file } => foreign::import(session, file),
         Action::Export => foreign::export(session),
     }
@@ -191,6 +194,10 @@ fn changed(
         session.out.line(format!("{} ({}) {what}.", job.name, job.id));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn broken(error: &StoreError) -> Report {
+    Report::new(error.to_string()).code("store")
 }
 
 fn failed(error: &JobError) -> Report {

@@ -5,7 +5,7 @@ mod token;
 use std::net::IpAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clap::{ArgMatches, Args, Subcommand};
 use petasos_contract::wait::Owned;
@@ -16,6 +16,7 @@ use crate::halt;
 use crate::host::Host;
 use crate::http::Over;
 use crate::report::Report;
+use crate::scheduled::patience;
 use crate::services::Program;
 use crate::signals;
 
@@ -32,8 +33,6 @@ pub(super) static COMMAND: Command = Command {
     run,
 };
 
-/// Running turns may end for so long after the end was asked for.
-const DRAIN: Duration = Duration::from_secs(20);
 /// The settings are wrong: a service manager does not start it again.
 const SETTINGS_CODE: u8 = 78;
 
@@ -117,7 +116,8 @@ impl Serve {
             for door in doors.open(&stop) {
                 door.join().await;
             }
-            tokio::join!(sessions.drain(Instant::now() + DRAIN), scheduler.drain(DRAIN));
+            let patience = patience(host.settings());
+            tokio::join!(sessions.drain(Instant::now() + patience), scheduler.drain(patience));
             Ok(ExitCode::SUCCESS)
         })
     }

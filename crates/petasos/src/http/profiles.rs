@@ -16,14 +16,13 @@ use super::{Over, told};
 use crate::chats::ChatProgram;
 use crate::halt;
 use crate::host::Host;
+use crate::scheduled::patience;
 use crate::services::Program;
 
 const KEY: &str = "gateway.multiplex_profiles";
 const VARIABLE: &str = "GATEWAY_MULTIPLEX_PROFILES";
 /// The profile without a name.
 const MAIN: &str = "default";
-/// Running turns may end for so long after the end was asked for.
-const DRAIN: Duration = Duration::from_secs(20);
 
 /// A profile that is served beside that of the program.
 #[derive(Debug)]
@@ -32,6 +31,8 @@ pub(crate) struct Beside {
     outgoing: Arc<Outgoing>,
     /// Runs of jobs that were asked for over HTTP; due ones are others' work.
     scheduler: Arc<Scheduler>,
+    /// How long what runs may go on when the end is asked for.
+    patience: Duration,
     beats: Owned<()>,
     halt: Owned<()>,
 }
@@ -42,8 +43,8 @@ impl Beside {
         let stop = stop.clone();
         Owned::start(async move {
             told(self.outgoing, stop).await;
-            let turns = self.sessions.drain(Instant::now() + DRAIN);
-            tokio::join!(turns, self.scheduler.drain(DRAIN));
+            let turns = self.sessions.drain(Instant::now() + self.patience);
+            tokio::join!(turns, self.scheduler.drain(self.patience));
             drop((self.beats, self.halt));
         })
     }
@@ -131,6 +132,7 @@ impl Over<'_> {
         let halt = halt::watch(host.settings().home(), &sessions);
         let scheduler = host.scheduled().scheduler("serve").map_err(said)?;
         let beats = Owned::start(Arc::clone(&scheduler).beat());
-        Ok(Beside { sessions, outgoing, scheduler, beats, halt })
+        let patience = patience(host.settings());
+        Ok(Beside { sessions, outgoing, scheduler, patience, beats, halt })
     }
 }

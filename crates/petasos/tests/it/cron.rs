@@ -103,6 +103,46 @@ fn s127_a_job_is_held_when_the_model_was_changed_and_nothing_is_sent() {
     assert_eq!((ran.code, model.asked().len()), (Some(0), 1), "{}", ran.stderr);
 }
 
+/// E6.4: the skills of a job are loaded in their order, whatever tools it has; one that is missing
+/// or withheld fails the run before anybody is asked, and the run says which and why.
+#[test]
+fn e6_the_skills_of_a_job_are_loaded_in_order_and_one_that_cannot_be_fails_the_run() {
+    let model = Loopback::saying(vec![Say::Text("Tea is ready.")]);
+    let home = model.home();
+    for (name, body) in [("boil", "Heat water to 80 degrees."), ("steep", "Wait three minutes.")] {
+        let text = format!("---\nname: {name}\ndescription: About {name}\n---\n{body}\n");
+        home.write(&format!("shop/{name}/SKILL.md"), text);
+        let folder = home.user().join("shop").join(name).display().to_string();
+        let put = petasos(&home).run(&["skills", "install", &folder]);
+        assert_eq!(put.code, Some(0), "{}", put.stderr);
+    }
+    let unknown = cron(&home, &["create", "every 1h", "brew", "--skills", "pour"]);
+    assert_eq!(unknown.code, Some(1), "{}", unknown.stdout);
+    assert!(unknown.stderr.contains("no skill is named `pour`"), "{}", unknown.stderr);
+    let skills = ["--skills", "steep,boil"];
+    let id = made(&home, &[&["every 1h", "brew", "--toolsets", "file"][..], &skills].concat());
+    let ran = cron(&home, &["run", &id]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "Tea is ready.\n"), "{}", ran.stderr);
+    let told = model.asked()[0]["messages"].to_string();
+    let at = |words: &str| told.find(words).unwrap_or_else(|| panic!("{words}: {told:.3000}"));
+    assert!(at("Wait three minutes.") < at("Heat water to 80 degrees."), "{told:.3000}");
+    assert!(at("Heat water to 80 degrees.") < at("Follow these skills, in this order"));
+    let boil = home.agent().join("skills/boil");
+    let main = std::fs::read_to_string(boil.join("SKILL.md")).expect("a skill");
+    home.write(".petasos/skills/boil/SKILL.md", main.replace("80", "800"));
+    let withheld = cron(&home, &["run", &id]);
+    assert_eq!(withheld.code, Some(1), "{}", withheld.stdout);
+    assert!(withheld.stderr.contains("`boil` is not offered"), "{}", withheld.stderr);
+    std::fs::remove_dir_all(&boil).expect("it goes");
+    let missing = cron(&home, &["run", &id]);
+    assert_eq!(missing.code, Some(1), "{}", missing.stdout);
+    assert!(missing.stderr.contains("no skill is named `boil`"), "{}", missing.stderr);
+    assert_eq!(model.asked().len(), 1, "nobody is asked without its skills");
+    let run = last_run(&home);
+    assert_ne!(run["state"], json!("succeeded"), "{run}");
+    assert!(run.to_string().contains("boil"), "the run says why: {run}");
+}
+
 #[test]
 fn s127_dangerous_words_are_refused_asked_or_held() {
     let model = Loopback::saying(vec![Say::Text("hello")]);
@@ -231,6 +271,35 @@ fn jobs_are_paused_resumed_changed_and_removed() {
     assert_eq!(cron(&home, &["remove", &id]).code, Some(0));
     assert_eq!(cron(&home, &["show", &id]).code, Some(1));
     assert_eq!(shown(&home, &["list"])["count"], json!(0));
+}
+
+#[test]
+fn a_job_is_shown_with_its_past_runs_and_its_outputs_outlive_it() {
+    let home = Home::temp();
+    home.write(".petasos/scripts/house.sh", "echo the house stands\n");
+    let words = ["every 1h", "--script", "house.sh", "--no-agent", "--name", "House"];
+    let id = made(&home, &[&words[..], &["--toolsets", "web,memory"]].concat());
+    let page = cron(&home, &["show", "House"]).stdout;
+    assert!(page.contains("runs      none yet"), "{page}");
+    for _ in 0..2 {
+        assert_eq!(cron(&home, &["run", &id]).code, Some(0));
+    }
+    cron(&home, &["pause", &id]);
+    let page = cron(&home, &["show", "House"]).stdout;
+    assert!(page.contains("state     paused by a person\n"), "{page}");
+    assert!(page.contains("toolsets  web, memory\n"), "{page}");
+    assert_eq!(page.matches("succeeded").count(), 2, "{page}");
+    assert_eq!(shown(&home, &["show", &id])["runs"].as_array().map(Vec::len), Some(2));
+    cron(&home, &["pause", &id, "--reason", "on holiday"]);
+    assert!(cron(&home, &["show", &id]).stdout.contains("state     paused: on holiday\n"));
+    cron(&home, &["remove", &id]);
+    for reference in [id.as_str(), "house"] {
+        let logs = cron(&home, &["logs", reference]);
+        assert_eq!(logs.code, Some(0), "{reference}: {}", logs.stderr);
+        assert!(logs.stdout.contains("the house stands"), "{reference}: {}", logs.stdout);
+    }
+    let strange = cron(&home, &["logs", "nobody"]);
+    assert_eq!(strange.code, Some(1), "{} {}", strange.stdout, strange.stderr);
 }
 
 #[test]
@@ -547,7 +616,7 @@ fn a_rule_that_a_person_granted_is_granted_to_its_job_alone() {
 }
 
 #[test]
-fn s131_a_run_cannot_stop_the_gateway_whatever_the_policy_allows() {
+fn s131_t20_a_run_cannot_stop_the_gateway_whatever_the_policy_allows() {
     let try_it = |command: &str| Say::Calls(vec![("terminal", json!({ "command": command }))]);
     let model = Loopback::saying(vec![
         try_it("petasos gateway restart"),

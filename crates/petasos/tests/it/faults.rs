@@ -3,6 +3,7 @@
 //! Every row runs in two sizes. The short one is part of the suite; `scripts/soak` sets
 //! `PETASOS_FAULTS=long` and prints the figures, which go to the file that `PETASOS_FIGURES` names.
 
+mod cut_off;
 mod damage;
 mod kills;
 mod limits;

@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use petasos_contract::wait::Owned;
 use petasos_cron::{CronHost as _, Scheduler, reply, view};
@@ -15,9 +14,7 @@ use crate::command::Session;
 use crate::halt;
 use crate::host::Host;
 use crate::report::Report;
-
-/// How long runs may go on when the daemon ends.
-const DRAIN: Duration = Duration::from_secs(20);
+use crate::scheduled::patience;
 
 /// Does something with a scheduler of this process, with the servers of the host.
 fn with_scheduler<T>(
@@ -105,7 +102,12 @@ pub(super) fn daemon(session: &mut Session) -> Result<ExitCode, Report> {
             _ = stop.recv() => {}
         }
         out.line("cron: letting runs end");
-        scheduler.drain(DRAIN).await;
+        // Whoever asks a second time does not want to wait; the next scheduler says what was left.
+        tokio::select! {
+            () = scheduler.drain(patience(host.settings())) => {}
+            _ = end.recv() => {}
+            _ = stop.recv() => {}
+        }
         drop(looking);
         Ok(ExitCode::SUCCESS)
     })

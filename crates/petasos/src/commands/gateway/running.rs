@@ -26,14 +26,13 @@ use crate::host::Host;
 use crate::http::{Doors, Over};
 use crate::out::Out;
 use crate::report::Report;
+use crate::scheduled::patience;
 use crate::services::Program;
 
 /// Held while a gateway of this home runs.
 const LOCK: &str = "gateway.lock";
 /// How long a gateway that is asked to end may take.
 const REPLACED: Duration = Duration::from_mins(1);
-/// How long scheduled runs may go on when the gateway ends.
-const DRAIN: Duration = Duration::from_secs(20);
 /// The service manager starts it again.
 const RESTART_CODE: u8 = 75;
 /// The service manager does not: the settings are wrong.
@@ -184,7 +183,7 @@ fn accounts(host: &Arc<Host>, gateway: &Arc<Gateway>) -> Option<Owned<()>> {
     Some(Owned::start(async move {
         let mut told: HashMap<String, serde_json::Value> = HashMap::new();
         loop {
-            for account in gateway.accounts() {
+            for account in gateway.accounts().iter() {
                 let (name, (state, since, reconnects)) = (account.name(), account.state());
                 let state = serde_json::to_value(&state).unwrap_or_default();
                 if told.insert(name.clone(), state.clone()).as_ref() != Some(&state) {
@@ -205,6 +204,7 @@ fn accounts(host: &Arc<Host>, gateway: &Arc<Gateway>) -> Option<Owned<()>> {
 struct Firing {
     scheduler: Arc<Scheduler>,
     jobs: Jobs,
+    patience: Duration,
     _looking: Owned<()>,
     _halted: Owned<()>,
 }
@@ -218,12 +218,13 @@ impl Firing {
         let runs = jobs.sessions().map_err(|why| Report::new(why).code("cron"))?;
         let halted = halt::watch(host.settings().home(), &runs);
         let looking = Owned::start(Arc::clone(&scheduler).serve());
-        Ok(Self { scheduler, jobs: jobs.jobs()?, _looking: looking, _halted: halted })
+        let (patience, jobs) = (patience(host.settings()), jobs.jobs()?);
+        Ok(Self { scheduler, jobs, patience, _looking: looking, _halted: halted })
     }
 
     /// Lets runs end, for a while.
     async fn end(self) {
-        self.scheduler.drain(DRAIN).await;
+        self.scheduler.drain(self.patience).await;
         // The last ends of runs are in the file of jobs, too.
         self.jobs.mirror().await;
     }
@@ -268,13 +269,17 @@ async fn serve(
             _ = again.recv() => Wish::Reload,
             _ = user.recv() => Wish::Reload,
             () = gateway.asked_to_restart() => Wish::Restart,
+            () = gateway.asked_to_reload() => Wish::Reload,
             Some(wish) = wished.recv() => wish,
         };
         if wish != Wish::Reload {
             return Ok(wish);
         }
         let fresh = petasos_config::load(inputs).map_err(|error| error.to_string());
-        let done = fresh.and_then(|settings| gateway.reload(&Arc::new(settings)));
+        let done = match fresh {
+            Ok(settings) => gateway.reload(&Arc::new(settings)).await,
+            Err(why) => Err(why),
+        };
         match done {
             Ok(()) => tracing::info!("the settings were read again"),
             Err(why) => tracing::warn!(why, "the settings are as before"),
