@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Speech on this machine: Moonshine, a recogniser whose package carries its model, and the real
-# Piper with a stand-in for a voice (speech/voice.py says why).
+# Piper with a voice that is cut from espeak-ng's (speech/voice.py says why).
 #
 #   speech.sh start              installs the Python packages; prints what runs them
 #   speech.sh stop|status|env    (nothing stays running)
@@ -12,7 +12,7 @@ case "${1:-}" in
   start)
     VENV="$(venv_need speech "${PY_PACKAGES[@]}")" || exit $?
     VOICE="$CACHE_ROOT/venv-speech/stand-in.onnx"
-    if ! [ "$VOICE.json" -nt "$HERE/speech/voice.py" ]; then
+    if ! [ "$VOICE.json" -nt "$HERE/speech/voice.py" ] || ! [ "$VOICE.json" -nt "$HERE/speech/words.txt" ]; then
       "$VENV/bin/python" "$HERE/speech/voice.py" "$VOICE" >&2 || unavailable "the voice could not be made"
     fi
     info speech "SPEECH_PYTHON=$VENV/bin/python" "SPEECH_HEAR=$HERE/speech/hear.py" \
