@@ -94,8 +94,9 @@ fn open(ask: &SqlAsk) -> Result<Connection, StoreError> {
     } else {
         OpenFlags::SQLITE_OPEN_READ_ONLY
     };
-    // Without the flag for URIs a path is a path.
-    let flags = mode | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    // Without the flag for URIs a path is a path. It was judged with its links followed: one that is
+    // there by now leads elsewhere.
+    let flags = mode | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let mut connection = Connection::open_with_flags(&ask.path, flags).map_err(told)?;
     connection.busy_timeout(ask.within).map_err(told)?;
     if !ask.writes {

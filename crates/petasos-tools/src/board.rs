@@ -72,7 +72,7 @@ pub(crate) type Handle = for<'a> fn(Desk<'a>, Args) -> BoxFuture<'a, Result<Valu
 /// A tool that works on a board.
 pub(crate) struct BoardTool {
     pub(crate) ports: Ports,
-    pub(crate) effects: fn(&Args, &CallContext) -> Effects,
+    pub(crate) effects: fn(&mut Args, &CallContext) -> Effects,
     pub(crate) handle: Handle,
 }
 
@@ -96,10 +96,10 @@ pub(crate) fn kept() -> Effect {
 impl Tool for BoardTool {
     fn plan<'a>(
         &'a self,
-        args: Args,
+        mut args: Args,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<petasos_contract::Plan, ToolError>> {
-        let effects = (self.effects)(&args, cx);
+        let effects = (self.effects)(&mut args, cx);
         let plan = petasos_contract::Plan::new(args).with_effects(effects);
         Box::pin(std::future::ready(Ok(plan)))
     }

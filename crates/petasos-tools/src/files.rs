@@ -1,7 +1,7 @@
 //! Files: the parts that the file tools are made of.
 //!
 //! `site` says where the files are, `place` how a path is shown, `directory` where a program would
-//! run, `guard` which files are not shown, `confine` which lie outside the sandbox; `open` gets at the bytes, `kind` tells text from the
+//! run, `guard` which files are not shown, `confine` which lie outside the sandbox; `judged` binds a file to the judgement of its call; `open` gets at the bytes, `kind` tells text from the
 //! rest, `window` pages through text, `search` looks for it and `write` changes it.
 //! Nothing here knows about tools or their JSON.
 
@@ -11,6 +11,7 @@ pub(crate) mod confine;
 pub(crate) mod directory;
 pub(crate) mod document;
 pub(crate) mod guard;
+pub(crate) mod judged;
 pub(crate) mod kind;
 pub(crate) mod line;
 pub(crate) mod open;

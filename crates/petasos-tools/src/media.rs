@@ -266,3 +266,71 @@ pub(crate) async fn agent_path(path: &Path, sites: &Sites, cx: &CallContext) -> 
         Err(error) => Some(format!("(not copied to where commands run: {error})")),
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use petasos_contract::context::Surface;
+    use petasos_contract::{SessionId, Settings};
+
+    use super::*;
+    use crate::files::judged;
+
+    /// Ways to lead a path elsewhere after it was judged: its link, its folder, the file itself.
+    const WAYS: [&str; 3] = ["link", "folder", "file"];
+
+    fn moved(top: &Path, way: &str) {
+        match way {
+            "link" => {
+                fs::remove_file(top.join("work/link.png")).unwrap();
+                symlink(top.join("private/f.png"), top.join("work/link.png")).unwrap();
+            }
+            "folder" => {
+                fs::rename(top.join("work/real"), top.join("work/old")).unwrap();
+                symlink(top.join("private"), top.join("work/real")).unwrap();
+            }
+            _ => {
+                fs::remove_file(top.join("work/real/f.png")).unwrap();
+                symlink(top.join("private/f.png"), top.join("work/real/f.png")).unwrap();
+            }
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_is_taken_is_what_was_judged_whoever_moves_it_meanwhile() {
+        for way in WAYS {
+            for name in ["link.png", "real/f.png", "./real/../link.png", " link.png"] {
+                let dir = tempfile::tempdir().unwrap();
+                let top = dir.path().canonicalize().unwrap();
+                for (folder, content) in [("work/real", "judged"), ("private", "private")] {
+                    fs::create_dir_all(top.join(folder)).unwrap();
+                    fs::write(top.join(folder).join("f.png"), content).unwrap();
+                }
+                symlink("real/f.png", top.join("work/link.png")).unwrap();
+                let settings = Arc::new(Settings::from_values(Map::new()));
+                let mut cx = CallContext::new(settings, Surface::Cli, SessionId::new("s"));
+                cx.workspace = top.join("work").into();
+                let sites = Sites::new(&Ports::default());
+                let given = Given::of(name, 100, &sites, &cx).await.unwrap();
+                let mut pinned = Value::from(name);
+                let read = judged::pin(&mut pinned, &cx).unwrap();
+                let real = top.join("work/real/f.png");
+                // A blank in front is no part of a source; elsewhere it is part of the name.
+                let exact = !name.starts_with(' ');
+                if exact {
+                    assert_eq!(read, Effect::Read(real.clone()), "{name}");
+                    assert!(given.effects.contains(&Effect::Read(real)), "{:?}", given.effects);
+                }
+                moved(&top, way);
+                let taken = given.bytes(100, &cx).await;
+                let handed = judged::bytes(pinned.as_str().unwrap(), 100).await;
+                // The link is not asked any more; a folder or a file that became one is refused.
+                for bytes in [taken.ok(), handed.ok()].into_iter().flatten() {
+                    assert_eq!((way, bytes.as_slice()), ("link", &b"judged"[..]), "{name}");
+                }
+            }
+        }
+    }
+}

@@ -30,7 +30,7 @@ pub(crate) struct YuanbaoTool {
     /// The chat that a call writes to; none when it only reads.
     pub(crate) target: fn(&Args) -> Option<String>,
     /// Files that it sends, and further effects.
-    pub(crate) reads: fn(&Args, &CallContext) -> Vec<Effect>,
+    pub(crate) reads: fn(&mut Args, &CallContext) -> Vec<Effect>,
     pub(crate) handle: Handle,
 }
 
@@ -44,12 +44,12 @@ impl YuanbaoTool {
 impl Tool for YuanbaoTool {
     fn plan<'a>(
         &'a self,
-        args: Args,
+        mut args: Args,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<Plan, ToolError>> {
         let hosts = yuanbao::hosts(&cx.settings).into_iter().map(Effect::Reach);
         let sent = (self.target)(&args).map(|to| Effect::Send { target: format!("yuanbao:{to}") });
-        let effects: Effects = hosts.chain(sent).chain((self.reads)(&args, cx)).collect();
+        let effects: Effects = hosts.chain(sent).chain((self.reads)(&mut args, cx)).collect();
         Box::pin(std::future::ready(Ok(Plan::new(args).with_effects(effects))))
     }
 

@@ -59,7 +59,7 @@ fn schema() -> Value {
 const FIRST_BYTE: Duration = Duration::from_secs(15);
 const WHOLE: Duration = Duration::from_mins(1);
 
-fn effects(args: &Args, _: &CallContext) -> Effects {
+fn effects(args: &mut Args, _: &CallContext) -> Effects {
     let url = args.text("url").and_then(|url| checked_url(url).ok());
     let host = url.and_then(|url| url.host_str().map(str::to_owned));
     let reached = host.map_or_else(Effects::none, |host| Effects::one(Effect::Reach(host)));

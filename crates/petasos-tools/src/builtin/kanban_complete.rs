@@ -1,8 +1,9 @@
 //! `kanban_complete`: a task is done.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::effect::Effects;
 use petasos_contract::hook::HookKind;
 use petasos_contract::message::Message;
 use petasos_contract::model::{Prompt, Role};
@@ -14,6 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::board::{self, BoardTool, Desk};
+use crate::files::judged;
 use crate::trouble::Trouble;
 
 pub(super) static TOOL: ToolDef = ToolDef {
@@ -76,9 +78,9 @@ struct Input {
     artifacts: Vec<String>,
 }
 
-fn effects(args: &Args, cx: &CallContext) -> Effects {
-    let paths = args.get("artifacts").and_then(Value::as_array).into_iter().flatten();
-    let reads = paths.filter_map(Value::as_str).map(|path| Effect::Read(cx.workspace.join(path)));
+fn effects(args: &mut Args, cx: &CallContext) -> Effects {
+    let paths = args.object_mut().get_mut("artifacts").and_then(Value::as_array_mut);
+    let reads = paths.into_iter().flatten().filter_map(|path| judged::pin(path, cx));
     std::iter::once(board::kept()).chain(reads).collect()
 }
 
@@ -118,18 +120,18 @@ fn complete(desk: Desk<'_>, args: Args) -> BoxFuture<'_, Result<Value, Trouble>>
 }
 
 async fn artifact(path: &str, desk: &Desk<'_>) -> Result<NewFile, Trouble> {
-    let place = desk.cx.workspace.join(path);
-    let failed = |error: std::io::Error| {
-        let why = format!("the artifact `{path}` cannot be read ({error}); nothing was changed");
-        Trouble::new("not_found", why)
-    };
-    let size = tokio::fs::metadata(&place).await.map_err(failed)?.len();
-    if usize::try_from(size).is_ok_and(|size| size > ATTACHMENT_BYTES_MAX) {
-        let why = format!("the artifact `{path}` is larger than 25 MB; nothing was changed");
-        return Err(Trouble::new("too_large", why));
-    }
-    let content = tokio::fs::read(&place).await.map_err(failed)?;
-    Ok(NewFile { filename: path.to_owned(), content, ..NewFile::default() })
+    let workspace = petasos_fs::real(&desk.cx.workspace);
+    let named = Path::new(path).strip_prefix(workspace).unwrap_or(Path::new(path)).display();
+    let content = judged::bytes(path, ATTACHMENT_BYTES_MAX as u64).await.map_err(|error| {
+        let large = error.kind() == std::io::ErrorKind::FileTooLarge;
+        let (kind, what) = if large {
+            ("too_large", "is larger than 25 MB".to_owned())
+        } else {
+            ("not_found", format!("cannot be read ({error})"))
+        };
+        Trouble::new(kind, format!("the artifact `{named}` {what}; nothing was changed"))
+    })?;
+    Ok(NewFile { filename: named.to_string(), content, ..NewFile::default() })
 }
 
 /// Whether the goal is met. A judge that cannot be asked does not stand in the way, and is named.

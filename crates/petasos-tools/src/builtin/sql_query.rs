@@ -15,6 +15,7 @@ use petasos_vendors::postgres::{self, Address, PostgresError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::files::judged;
 use crate::trouble::Trouble;
 use crate::vendors;
 
@@ -131,7 +132,7 @@ fn place(database: &str, cx: &CallContext) -> Result<Place, Trouble> {
     let entry: Entry =
         serde_json::from_value(listed.clone()).map_err(|error| unusable(error.to_string()))?;
     match (entry.url, entry.path) {
-        (None, Some(path)) => Ok(Place::File(at(&path, cx))),
+        (None, Some(path)) => Ok(Place::File(judged::found(&path, cx))),
         (Some(url), None) => {
             let password = entry.password_env.map(|name| secret(&name, settings)).transpose();
             let password = password.map_err(unusable)?;
@@ -152,19 +153,12 @@ fn secret(name: &str, settings: &Settings) -> Result<petasos_contract::Secret, S
 fn file(text: &str, cx: &CallContext) -> Result<Place, Trouble> {
     let is_path = text.contains('/') || Path::new(text).extension().is_some();
     if is_path {
-        return Ok(Place::File(at(text, cx)));
+        return Ok(Place::File(judged::found(text, cx)));
     }
     let known = cx.settings.get("sql.databases").and_then(Value::as_object);
     let known: Vec<&str> = known.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
     let why = format!("`{text}` is no path and no name of `sql.databases`");
     Err(Trouble::new("not_found", why).with("candidates", known))
-}
-
-fn at(path: &str, cx: &CallContext) -> PathBuf {
-    match path.strip_prefix("~/") {
-        Some(rest) => cx.settings.user_home().join(rest),
-        None => cx.workspace.join(path),
-    }
 }
 
 struct SqlQuery(Option<Arc<dyn SqlFiles>>);

@@ -1,5 +1,6 @@
 //! `yb_send_dm`: a private message to a member of a Yuanbao group.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use petasos_contract::effect::Effect;
@@ -10,7 +11,11 @@ use petasos_vendors::yuanbao::{Client, Part, To};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::files::judged;
 use crate::yuanbao::{self, YUANBAO, YuanbaoTool};
+
+/// A larger file is not sent.
+const FILE_BYTES_MAX: u64 = 100 * 1024 * 1024;
 
 pub(super) static TOOL: ToolDef = ToolDef {
     name: "yb_send_dm",
@@ -80,16 +85,16 @@ fn target(args: &Args) -> Option<String> {
     })
 }
 
-fn reads(args: &Args, cx: &CallContext) -> Vec<Effect> {
-    let files = args.get("media_files").and_then(Value::as_array).into_iter().flatten();
-    let paths = files.filter_map(|file| file.get("path")?.as_str());
-    paths.map(|path| Effect::Read(cx.workspace.join(path))).collect()
+fn reads(args: &mut Args, cx: &CallContext) -> Vec<Effect> {
+    let files = args.object_mut().get_mut("media_files").and_then(Value::as_array_mut);
+    let paths = files.into_iter().flatten().filter_map(|file| file.get_mut("path"));
+    paths.filter_map(|path| judged::pin(path, cx)).collect()
 }
 
 fn act<'a>(
     client: &'a mut Client,
     args: Args,
-    cx: &'a CallContext,
+    _: &'a CallContext,
 ) -> BoxFuture<'a, Result<Value, VendorError>> {
     Box::pin(async move {
         let input: Input = args.parse().map_err(|error| VendorError::argument(error.message()))?;
@@ -97,12 +102,11 @@ fn act<'a>(
         let mut parts: Vec<Part> =
             words.map(|text| Part::Text(text.to_owned())).into_iter().collect();
         for Media { path } in &input.media_files {
-            let place = cx.workspace.join(path);
-            let bytes = tokio::fs::read(&place).await.map_err(|error| {
+            let bytes = judged::bytes(path, FILE_BYTES_MAX).await.map_err(|error| {
                 let why = format!("`{path}` cannot be read ({error}); nothing was sent");
                 VendorError::new("not_found", why)
             })?;
-            let name = place.file_name().map(|name| name.to_string_lossy().into_owned());
+            let name = Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
             parts.push(Part::File { name: name.unwrap_or_default(), bytes });
         }
         if parts.is_empty() {

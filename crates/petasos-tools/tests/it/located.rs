@@ -260,3 +260,80 @@ fn a_first_call_in_a_container_is_judged_there() {
     let Some(bench) = Bench::docker("a_first_call_in_a_container_is_judged_there") else { return };
     first_call(&bench);
 }
+
+/// A database is the one that was judged, also when a link or a folder leads elsewhere by then.
+#[test]
+fn a_database_that_moved_is_not_asked() {
+    for way in ["link", "folder", "file"] {
+        let bench = Bench::new();
+        for folder in ["real", "private"] {
+            let path = bench.file(&format!("{folder}/a.db"), "");
+            for query in ["CREATE TABLE t(x TEXT)", &format!("INSERT INTO t VALUES ('{folder}')")] {
+                let ask = json!({ "database": path, "write": true, "query": query });
+                assert_eq!(bench.run("sql_query", &ask)["success"], true);
+            }
+        }
+        let (link, real) = (bench.path("link.db"), bench.path("real"));
+        std::os::unix::fs::symlink(real.join("a.db"), &link).unwrap();
+        let tool = bench.tool("sql_query");
+        let args = json!({ "database": link, "query": "SELECT x FROM t" });
+        let plan = tool.plan(Args::try_from(args).unwrap(), &bench.cx);
+        let plan = bench.runtime.block_on(plan).unwrap();
+        assert_eq!(
+            plan.effects,
+            Effects::one(Effect::Read(real.canonicalize().unwrap().join("a.db")))
+        );
+        let lead = |from: &Path, to: PathBuf| {
+            fs::rename(from, from.with_extension("old")).unwrap();
+            std::os::unix::fs::symlink(to, from).unwrap();
+        };
+        match way {
+            "link" => lead(&link, bench.path("private/a.db")),
+            "folder" => lead(&real, bench.path("private")),
+            _ => lead(&real.join("a.db"), bench.path("private/a.db")),
+        }
+        let told = bench.runtime.block_on(tool.run(Cleared::new(plan), &bench.cx)).unwrap();
+        let (ToolOutput::Text(told) | ToolOutput::Untrusted(told)) = told else { panic!() };
+        assert!(!told.contains("private"), "{way}: {told}");
+        assert_eq!(told.contains(r#"["real"]"#), way == "link", "{way}: {told}");
+    }
+}
+
+/// Arguments that name a file of this machine, and how a call is bound to what was judged. A new
+/// tool joins a row, or is named here as one whose argument is no file.
+#[test]
+fn every_argument_that_names_a_file_is_accounted_for() {
+    const BOUND: &str = "read_file.path search_files.path write_file.path patch.path \
+        vision_analyze.image_url video_analyze.video_url image_generate.image_url \
+        image_generate.reference_image_urls video_generate.image_url \
+        video_generate.reference_image_urls text_to_speech.output_path sql_query.database \
+        yb_send_dm.media_files kanban_complete.artifacts terminal.workdir";
+    /// Names of something else, places of the agent's own, and what others open: see security.md.
+    const OTHERWISE: &str = "search_files.file_glob write_file.cross_profile patch.cross_profile \
+        project_create.path kanban_create.workspace_path cronjob.workdir cronjob.attach_to_session cronjob.profile \
+        skill_view.file_path skill_manage.file_path skill_manage.file_content kanban_attach.filename \
+        kanban_attach_url.filename mail_search.folder mail_read.folder video_generate.audio \
+        xai_video_edit.video_url xai_video_extend.video_url feishu_drive_add_comment.file_token \
+        feishu_drive_add_comment.file_type feishu_drive_list_comment_replies.file_token \
+        feishu_drive_list_comment_replies.file_type feishu_drive_list_comments.file_token \
+        feishu_drive_list_comments.file_type feishu_drive_reply_comment.file_token \
+        feishu_drive_reply_comment.file_type x_search.enable_image_understanding \
+        x_search.enable_video_understanding";
+    let mut found = Vec::new();
+    for def in petasos_tools::discover_builtin_tools() {
+        let schema = (def.schema)();
+        let names = schema["parameters"]["properties"].as_object().into_iter().flatten();
+        for (name, _) in names {
+            let words = "path file image video audio media artifact workdir folder database attach";
+            if words.split(' ').any(|word| name.contains(word)) {
+                found.push(format!("{}.{name}", def.name));
+            }
+        }
+    }
+    let known: Vec<&str> = BOUND.split_whitespace().chain(OTHERWISE.split_whitespace()).collect();
+    let new: Vec<_> = found.iter().filter(|name| !known.contains(&name.as_str())).collect();
+    assert!(new.is_empty(), "who opens these, and as they were judged? {new:?}");
+    for name in BOUND.split_whitespace() {
+        assert!(found.iter().any(|it| it == name), "{name} is gone");
+    }
+}
