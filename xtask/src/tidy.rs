@@ -10,6 +10,7 @@ mod layers;
 mod librs;
 mod machine;
 mod manifests;
+mod map;
 mod names;
 mod reach;
 mod sizes;
@@ -33,6 +34,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("calls", calls::check),
     ("reach", reach::check),
     ("machine", machine::check),
+    ("map", map::check),
 ];
 
 /// Everything the checks find, exemptions taken out, sorted by place.

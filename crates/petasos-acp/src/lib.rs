@@ -13,6 +13,7 @@
 //! | `permit` | questions to the person at the client |
 //! | `mode`, `rules`, `reach`, `options` | what is asked before it happens, and what can be chosen |
 //! | `files`, `places`, `terminals` | texts of the client, saved or not; where files really are; commands in its terminals |
+//! | `panel`, `time` | the client's panel, and moments as editors read them |
 //! | `client` | the other direction: another agent as ours |
 //! | `check`, `snippets` | whether the server works here, and what editors must be told |
 //! | `port` | what the program around must offer |

@@ -14,7 +14,7 @@
 //! | `orphans` | checkpoints of folders that are gone |
 //! | `line` | who waits for whom |
 //! | `store`, `draft`, `git` | where copies are, and the program that makes them |
-//! | `settings` | how many, and how large |
+//! | `settings`, `error` | how many, and how large; why a copy was not made |
 
 mod before;
 mod checkpoints;

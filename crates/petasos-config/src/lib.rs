@@ -2,10 +2,19 @@
 //!
 //! The law: nothing else in the project reads the process environment or the config files, and
 //! nothing writes them but [`edit`], [`dotenv::set`] and [`petasos_fs::write`]. The way in is
-//! [`Inputs::from_process`], then [`load`]. Map: `home` (where things are), `yaml` (text to nodes
-//! with positions), `keys` and `variables` (what we know, as data), `strict` (nodes to checked
-//! leaves), `layers` (which leaf wins), `edit` and `dotenv` (changing one thing, keeping the rest),
-//! `explain` and `reference` (telling people).
+//! [`Inputs::from_process`], then [`load`].
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `inputs`, `home` | what the process was started with, and where things are |
+//! | `yaml`, `expand` | text to nodes with positions; variables inside values |
+//! | `keys`, `variables`, `reserved` | what we know, as data, and what has no effect yet |
+//! | `strict` | nodes to checked leaves |
+//! | `layers`, `tighten` | which leaf wins, and what a project's file may do |
+//! | `edit`, `dotenv` | changing one thing, keeping the rest |
+//! | `explain`, `reference`, `mask` | for people: why a value counts, the page of keys, without secrets |
+//! | `logins` | secrets beside the settings, which must be hidden, too |
+//! | `error` | what is wrong with a file, and where |
 
 pub mod dotenv;
 pub mod edit;

@@ -8,7 +8,7 @@
 //! | `engine`, `places` | the ports, and what they share; the places that are open |
 //! | `run`, `shell`, `sudo`, `prompt` | commands of a session |
 //! | `jobs` | background jobs |
-//! | `backends` | places where commands run |
+//! | `backend`, `backends` | what a backend declares, and one a file |
 //! | `sync` | files that follow a session to a target |
 //! | `remote` | what places behind a carrier share |
 //! | `keeper`, `tree`, `supervised` | owning whole process trees, and being in one |
@@ -17,6 +17,8 @@
 //! | `exports` | what a shell left at its end |
 //! | `sandbox`, `childenv` | what a command may touch and see |
 //! | `output` | what the model sees of it |
+//! | `settings` | the section `terminal` |
+//! | `ready`, `ids` | descriptors on the reactor, random names |
 
 pub mod backend;
 pub mod backends;

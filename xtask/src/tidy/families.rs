@@ -75,7 +75,7 @@ fn merges(house: &House, index: &str) -> bool {
 }
 
 /// The value of `field: "…"` in the struct expression that begins at `at`.
-fn literal(script: &Source, at: usize, field: &str) -> Option<String> {
+pub(super) fn literal(script: &Source, at: usize, field: &str) -> Option<String> {
     let open = at + script.code.get(at..)?.find('{')?;
     let end = closing(script.code.as_bytes(), open);
     let body = script.code.get(open..end)?;

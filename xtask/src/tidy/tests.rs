@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+use super::families::literal;
 use super::findings;
 use crate::house::House;
 
@@ -30,6 +31,9 @@ tests = true
 why = "ask for Settings"
 "#;
 
+/// A file of the length that the rules allow.
+const TURN: &str = "//! Turn.\nstruct Turn;\nimpl Turn {\n    fn take() {}\n}\n";
+
 const AGENT: &str = "[package]\nname = \"petasos-agent\"\n[lints]\nworkspace = true\n";
 
 /// A checkout of one good crate, plus or instead of that the given files.
@@ -38,7 +42,10 @@ fn found(rules: &str, files: &[(&str, &str)]) -> Vec<String> {
     let good = [
         ("tidy.toml", rules),
         ("crates/petasos-agent/Cargo.toml", AGENT),
-        ("crates/petasos-agent/src/lib.rs", "//! Agent.\nmod turn;\npub use turn::{A, B};\n"),
+        (
+            "crates/petasos-agent/src/lib.rs",
+            "//! Agent: `turn`.\nmod turn;\npub use turn::{A, B};\n",
+        ),
         ("crates/petasos-agent/src/turn.rs", "//! Turn.\n"),
     ];
     for (path, text) in good.iter().chain(files) {
@@ -160,11 +167,11 @@ fn a_promise_names_its_issue() {
 
 #[test]
 fn a_lib_rs_holds_no_code() {
-    let good = "//! A.\n#![deny(x)]\n#[cfg(a)]\nmod turn;\npub(crate) use a::{\n    b,\n};\npub use c;\npub type D<T> = E<T>;\n";
+    let good = "//! A: `turn`.\n#![deny(x)]\n#[cfg(a)]\nmod turn;\npub(crate) use a::{\n    b,\n};\npub use c;\npub type D<T> = E<T>;\n";
     check("src/lib.rs", good, &[]);
     check(
         "src/lib.rs",
-        "//! A.\nmod turn;\n/// B.\npub fn b() {}\npub use turn::C;\nconst D: u8 = 1;\n",
+        "//! A: `turn`.\nmod turn;\n/// B.\npub fn b() {}\npub use turn::C;\nconst D: u8 = 1;\n",
         &["src/lib.rs:4: code in `lib.rs` [lib.rs]", "src/lib.rs:6: code in `lib.rs` [lib.rs]"],
     );
 }
@@ -238,6 +245,58 @@ fn a_stale_index_is_found() {
 }
 
 #[test]
+fn a_map_that_is_not_true_is_found() {
+    let library = "crates/petasos-agent/src/lib.rs";
+    let with = |docs: &str| format!("{docs}\nmod turn;\n");
+    let unnamed = with("//! Agent.");
+    assert_eq!(
+        found(RULES, &[(library, &unnamed)]),
+        ["src/lib.rs:2: `turn` is not in the map of its crate [map]"]
+    );
+    let ghost = with("//! | `turn`, `gone` | turns |");
+    assert_eq!(
+        found(RULES, &[(library, &ghost)]),
+        ["src/lib.rs:1: the map names `gone`, and no module has this name [map]"]
+    );
+    let map = |lines: &str| format!("| 3 | `petasos-agent` | it |\n{lines}\n");
+    let of = |lines: &str| {
+        let text = map(lines);
+        found(RULES, &[("ARCHITECTURE.md", &text), ("crates/petasos-agent/src/turn.rs", TURN)])
+    };
+    let true_ones =
+        "`turn.rs`, `petasos-agent/src/turn.rs`, `src/`, `Turn`, `Turn::take`, `mod.rs`";
+    assert_eq!(of(true_ones), Vec::<String>::new());
+    for lie in ["turns.rs", "petasos-agent/src/turns.rs", "turn/", "Turns", "Turn::taken"] {
+        let told = format!("ARCHITECTURE.md:2: it names `{lie}`, which is not there [map]");
+        assert_eq!(of(&format!("`{lie}`")), [told]);
+    }
+    let wrong = "| 2 | `petasos-agent` | it |\n";
+    assert_eq!(
+        found(RULES, &[("ARCHITECTURE.md", wrong)]),
+        ["ARCHITECTURE.md:1: `petasos-agent` is on row 2 here, on 3 in tidy.toml [map]"]
+    );
+    assert_eq!(
+        found(RULES, &[("ARCHITECTURE.md", "")]),
+        ["ARCHITECTURE.md:1: crate `petasos-agent` is not in the map [map]"]
+    );
+}
+
+#[test]
+fn a_family_without_a_row_in_the_map_is_found() {
+    let attributes = "crates/petasos-agent/src/turn.rs merge=union\n";
+    let of = |row: &str| {
+        let map = format!("| 3 | `petasos-agent` | it |\n{row}\n");
+        index_findings(INDEX, attributes, &[("ARCHITECTURE.md", &map)])
+    };
+    let row = "| a turn | `petasos-agent/src/turn/<name>.rs` | `A: u8` |";
+    assert_eq!(of(row), Vec::<String>::new());
+    let none = "ARCHITECTURE.md:1: the family in `petasos-agent/src/turn` has no row [map]";
+    assert_eq!(of(""), [none]);
+    let other = "ARCHITECTURE.md:1: the row of `petasos-agent/src/turn` does not say `A` [map]";
+    assert_eq!(of(&row.replace("`A: u8`", "`B: u8`")), [other]);
+}
+
+#[test]
 fn an_exemption_silences_its_check_and_must_be_needed() {
     let exempt = |path: &str| {
         format!(
@@ -251,6 +310,57 @@ fn an_exemption_silences_its_check_and_must_be_needed() {
         ["tidy.toml:1: the exemption of `crates/petasos-agent/src/turn.rs` from `header` covers \
           nothing [exempt]"]
     );
+}
+
+/// In a copy of its folder a family gets one more file: the index gets its two lines and nothing
+/// else changes, in whichever crate.
+#[test]
+fn every_family_grows_by_one_file() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let house = House::open(root).unwrap();
+    let mut grown = Vec::new();
+    for manifest in &house.manifests {
+        let path = format!("{}build.rs", manifest.folder());
+        let Some(script) = house.source(&path) else { continue };
+        for (at, _) in script.code.match_indices("Family {") {
+            let value = |field| literal(script, at, field).unwrap();
+            let (folder, index, item) = (value("folder"), value("index"), value("item"));
+            let (list, imports) = (value("list"), value("imports"));
+            let (check, doc) = (value("check"), value("doc"));
+            let family = petasos_index::Family {
+                folder: &folder,
+                index: &index,
+                item: &item,
+                list: &list,
+                imports: &imports,
+                check: &check,
+                doc: &doc,
+            };
+            let here = root.join(manifest.folder());
+            let copy = tempfile::tempdir().unwrap();
+            let members = copy.path().join(&folder);
+            fs::create_dir_all(&members).unwrap();
+            for entry in fs::read_dir(here.join(&folder)).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_file() {
+                    fs::copy(&path, members.join(path.file_name().unwrap())).unwrap();
+                } else {
+                    fs::create_dir(members.join(path.file_name().unwrap())).unwrap();
+                }
+            }
+            fs::write(members.join("added_by_a_test.rs"), "//! One more.\n").unwrap();
+            family.sync_in(copy.path()).unwrap();
+            let after = fs::read_to_string(copy.path().join(&index)).unwrap();
+            let row = format!("    &added_by_a_test::{item},\n");
+            assert!(after.contains(&row), "{path}: {after}");
+            let before = after.replace("mod added_by_a_test;\n", "").replace(&row, "");
+            assert_eq!(before, fs::read_to_string(here.join(&index)).unwrap(), "{path}");
+            grown.push(item);
+        }
+    }
+    for family in ["TOOL", "BACKEND", "ROW", "PROGRAMS", "RULE", "COMMAND", "PLATFORM"] {
+        assert!(grown.iter().any(|item| item == family), "{family} is in no family: {grown:?}");
+    }
 }
 
 #[test]
