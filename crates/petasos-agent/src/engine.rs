@@ -1,7 +1,9 @@
 //! What an agent is made of, shared by all agents of a program, and what one of them chooses.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use petasos_contract::context::{Phase, Surface};
 use petasos_contract::model::{Effort, Model, Prompt, Role};
 use petasos_contract::ports::Ports;
@@ -73,9 +75,35 @@ pub struct Engine {
     pub agents: Option<Arc<dyn OtherAgents>>,
     /// Who is told everything that happens in any conversation: logs and traces.
     pub watchers: Vec<Arc<dyn Watcher>>,
+    /// The conversations that are being shortened now.
+    shortening: Mutex<HashSet<SessionId>>,
+}
+
+/// A conversation is being shortened while this lives.
+#[derive(Debug)]
+pub(crate) struct Shortening {
+    engine: Arc<Engine>,
+    session: SessionId,
+}
+
+impl Drop for Shortening {
+    fn drop(&mut self) {
+        self.engine.shortening.lock().remove(&self.session);
+    }
 }
 
 impl Engine {
+    /// Whether a conversation is being shortened: what is said meanwhile waits.
+    pub fn is_shortening(&self, session: &SessionId) -> bool {
+        self.shortening.lock().contains(session)
+    }
+
+    /// From now on a conversation is being shortened.
+    pub(crate) fn shorten(self: &Arc<Self>, session: &SessionId) -> Shortening {
+        self.shortening.lock().insert(session.clone());
+        Shortening { engine: Arc::clone(self), session: session.clone() }
+    }
+
     /// With nobody to ask and nobody who watches.
     pub fn new(
         model: Arc<dyn Model>,
@@ -93,6 +121,7 @@ impl Engine {
             asker: None,
             agents: None,
             watchers: Vec::new(),
+            shortening: Mutex::default(),
         }
     }
 }
@@ -114,6 +143,9 @@ pub struct Sampling {
     pub extra: serde_json::Map<String, serde_json::Value>,
 }
 
+/// The window of a model that nobody has described yet, in tokens.
+const WINDOW_USUAL: u64 = 256_000;
+
 /// What one agent chooses.
 #[derive(Debug, Clone)]
 pub struct Choice {
@@ -123,6 +155,8 @@ pub struct Choice {
     pub source: String,
     /// Its toolsets.
     pub selection: Selection,
+    /// Those that a person chose for it; the configured ones when absent.
+    pub toolsets: Option<Vec<String>>,
     /// For which task its model is asked.
     pub role: Role,
     /// Another model than the configured one.
@@ -163,6 +197,7 @@ impl Choice {
             surface,
             source: surface.as_str().to_owned(),
             selection,
+            toolsets: None,
             role: Role::Main,
             model: None,
             provider: None,
@@ -181,21 +216,29 @@ impl Choice {
 
     /// The window of the model that it leads to, in tokens. Asks nobody over the network.
     pub async fn window(&self, model: &dyn Model, cx: &CallContext) -> u64 {
+        self.known_window(model, cx).await.unwrap_or(WINDOW_USUAL)
+    }
+
+    /// The same as far as somebody has said it; nothing where it would be assumed.
+    pub async fn known_window(&self, model: &dyn Model, cx: &CallContext) -> Option<u64> {
         let prompt = Prompt {
             model: self.model.clone(),
             provider: self.provider.clone(),
             ..Prompt::default()
         };
-        self.window_or(model.window(&prompt, self.role, cx).await)
+        self.stated_window(model.window(&prompt, self.role, cx).await)
     }
 
     /// The window: chosen, configured for this very model, known of it, or the usual one.
     pub(crate) fn window_or(&self, known: Option<u64>) -> u64 {
-        const USUAL: u64 = 256_000;
+        self.stated_window(known).unwrap_or(WINDOW_USUAL)
+    }
+
+    fn stated_window(&self, known: Option<u64>) -> Option<u64> {
         let configured = self.settings.get("model.context_length").and_then(Value::as_u64);
         let own = configured.filter(|_| self.is_as_configured());
         let stated = [self.window, own, known, configured];
-        stated.into_iter().flatten().find(|tokens| *tokens > 0).unwrap_or(USUAL)
+        stated.into_iter().flatten().find(|tokens| *tokens > 0)
     }
 
     /// Whether the model is the one that the section `model` describes.

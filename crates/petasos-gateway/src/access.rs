@@ -2,6 +2,7 @@
 //!
 //! Pure over what is known, so that `gateway explain` asks the very function that lets people in.
 
+use petasos_session::CommandClass;
 use petasos_store::ChatKind;
 
 use crate::options::{AllowBots, GatewayOptions, PlatformOptions};
@@ -177,28 +178,34 @@ fn class_of(
 
 /// What a slash command needs.
 pub(crate) fn command_class(name: &str) -> Class {
-    match name {
-        "restart" | "update" | "pair" => Class::Owner,
-        "yolo" | "sethome" | "cron" | "platform" | "reload" | "reload-mcp" | "reload-skills"
-        | "rollback" | "config" | "debug" => Class::Admin,
+    match petasos_session::command_row(name).map(|row| row.class) {
+        Some(CommandClass::Owner) => Class::Owner,
+        Some(CommandClass::Admin) => Class::Admin,
         _ => Class::User,
     }
 }
 
 /// Whether a command is open to everybody who may write.
 pub(crate) fn is_open_command(name: &str) -> bool {
-    matches!(
-        name,
-        "start"
-            | "help"
-            | "whoami"
-            | "stop"
-            | "status"
-            | "approve"
-            | "deny"
-            | "answer"
-            | "commands"
-    )
+    petasos_session::command_row(name).is_some_and(|row| row.class == CommandClass::Everybody)
+}
+
+/// Whether somebody of this class may run a command with these words: looking may be for more
+/// people than changing.
+pub fn may_run_with(class: Class, (name, words): (&str, &str), platform: &PlatformOptions) -> bool {
+    let first = words.split_whitespace().next().unwrap_or_default();
+    let is_admin = class >= Class::Admin;
+    match (name, first) {
+        ("cron", "" | "list") => is_admin || platform.user_commands.contains(name),
+        ("model", _) if words.split_whitespace().any(|word| word == "--global") => is_admin,
+        ("memory" | "curator", "approve" | "reject" | "run") => is_admin,
+        // They change skills, or read places that their person names.
+        (
+            "skills",
+            "approve" | "reject" | "inspect" | "install" | "update" | "uninstall" | "publish-check",
+        ) => is_admin,
+        _ => may_run(class, name, platform),
+    }
 }
 
 /// Whether somebody of this class may run a command.

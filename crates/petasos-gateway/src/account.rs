@@ -58,7 +58,9 @@ pub struct Account {
     pacer: Mutex<Pacer>,
     reconnects: Mutex<u64>,
     /// Words on screens whose answers are on their way, by the token of the answer.
-    pub(crate) shown: Mutex<HashMap<String, Shown>>,
+    pub(crate) shown: Arc<Mutex<HashMap<String, Shown>>>,
+    /// Another one has taken its place, or it is gone: it sends nothing more.
+    retired: AtomicBool,
 }
 
 impl std::fmt::Debug for Account {
@@ -87,20 +89,34 @@ impl Account {
         def: &'static PlatformDef,
         platform: Arc<dyn Platform>,
         options: PlatformOptions,
+        before: Option<&Self>,
     ) -> Arc<Self> {
+        let rests = before.is_some_and(|before| before.rests.load(Ordering::Acquire));
+        let shown = before.map(|before| Arc::clone(&before.shown));
         Arc::new(Self {
             def,
             platform,
             options: Mutex::new(Arc::new(options)),
             state: Mutex::new((AccountState::Off, now_ms())),
             changed: Notify::new(),
-            rests: AtomicBool::new(false),
+            rests: AtomicBool::new(rests),
             wished: Notify::new(),
             due: Notify::new(),
             pacer: Mutex::new(Pacer::new(def.rates)),
             reconnects: Mutex::new(0),
-            shown: Mutex::default(),
+            shown: shown.unwrap_or_default(),
+            retired: AtomicBool::new(false),
         })
+    }
+
+    /// It sends nothing more, but what is on its way.
+    pub(crate) fn retire(&self) {
+        self.retired.store(true, Ordering::Release);
+        self.due.notify_one();
+    }
+
+    pub(crate) fn is_retired(&self) -> bool {
+        self.retired.load(Ordering::Acquire)
     }
 
     /// Platform and account.

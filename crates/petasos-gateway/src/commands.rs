@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use petasos_contract::SessionId;
 use petasos_contract::message::Content;
 use petasos_session::command::{self, AfterCommand};
 use petasos_session::{CommandOutcome, EndReason, Input, Session};
@@ -12,11 +13,10 @@ use petasos_store::{
 use serde_json::Value;
 use tracing::warn;
 
-use crate::access::{Class, is_open_command, may_run};
+use crate::access::{Class, is_open_command, may_run, may_run_with};
 use crate::gateway::Shared;
 use crate::intake::Admitted;
 use crate::options::BusyMode;
-use crate::pairing::{self, Confirmed};
 use crate::platform::now_ms;
 use crate::recover::BEGUN;
 use crate::turns::StopReason;
@@ -45,6 +45,12 @@ const CHAT_COMMANDS: &[ChatCommand] = &[
     row("platform", "[pause|resume NAME]", "the accounts and how they are; let one rest or go on"),
     row("pair", "list|approve CODE|revoke USER", "let people in; in a direct chat with the owner"),
     row("restart", "", "restart the gateway"),
+    row("reload", "", "read the settings again; changed accounts connect anew"),
+    row("update", "", "restart when a newer program is in place"),
+    row("footer", "[on|off|status]", "facts below answers in this chat"),
+    row("verbose", "[off|new|all|verbose]", "how much of tool calls this chat is shown"),
+    row("voice", "[on|off|all]", "say answers aloud in this chat: to voice messages, or all"),
+    row("topic", "[on|off|ID|help]", "which conversation a topic of Telegram goes on with"),
 ];
 
 /// Commands of the session that make no sense in a chat.
@@ -79,6 +85,8 @@ enum Done {
     Said(String),
     /// It stands for a message, which is answered by a turn; the notes are said at once.
     Says { text: String, notes: String, busy: BusyMode },
+    /// It calls a skill, which is read when its turn begins.
+    Calls,
 }
 
 /// Whether a command that may have been carried out can be carried out again without harm.
@@ -91,10 +99,10 @@ pub(crate) fn is_repeatable(name: &str) -> bool {
 /// Why somebody may not run a command here.
 fn refused(
     message: &Admitted,
-    name: &str,
+    (name, words): (&str, &str),
     options: &crate::options::PlatformOptions,
 ) -> Option<String> {
-    if !may_run(message.class, name, options) {
+    if !may_run_with(message.class, (name, words), options) {
         let whose = match crate::access::command_class(name) {
             Class::Owner => "the owner",
             _ => "administrators",
@@ -126,13 +134,19 @@ impl Shared {
                 if let Err(error) = self.end_with(&message, "a command", said).await {
                     warn!(%error, id = message.id, "a command is not answered");
                 }
-                if command::split(&message.text).is_some_and(|(name, _)| name == "restart")
+                if command::split(&message.text)
+                    .is_some_and(|(name, _)| matches!(name.as_str(), "restart" | "update"))
                     && self.is_restart_wanted()
                 {
                     self.ask_restart();
                 }
             }
             Done::Says { text, notes, busy } => self.say_instead(message, text, &notes, busy).await,
+            Done::Calls => {
+                if let Err(error) = self.settle_message(&message, now_ms()).await {
+                    warn!(%error, id = message.id, "a stored message waits for a restart");
+                }
+            }
         }
     }
 
@@ -181,7 +195,8 @@ impl Shared {
         session: &Session,
     ) -> Result<Input, String> {
         let mut input = crate::input::of(row);
-        if row.message.kind == InboundKind::Command
+        // Words that were queued, or are said once more, may call one, too.
+        if row.message.kind != InboundKind::Internal
             && let Some(called) = self.sessions.called_skill(session.id(), &row.message.text).await
         {
             let called = called?;
@@ -195,14 +210,19 @@ impl Shared {
         let Some((name, words)) = command::split(&message.text) else {
             return Done::Said("That is no command: /help lists them.".to_owned());
         };
-        let name = if name == "reset" { "new".to_owned() } else { name };
-        let account = self.account(&message.lane()).cloned();
+        let name = self.whole_name(&message.session, name).await;
+        let account = self.account(&message.lane());
         let Some(account) = account else { return Done::Said(String::new()) };
-        if let Some(why) = refused(message, &name, &account.options()) {
+        if let Some(why) = refused(message, (&name, words), &account.options()) {
+            return Done::Said(why);
+        }
+        if matches!(name.as_str(), "queue" | "steer")
+            && let Some(why) = self.not_queued(message, words, &account).await
+        {
             return Done::Said(why);
         }
         match (name.as_str(), words.is_empty()) {
-            ("queue" | "next", false) => {
+            ("queue", false) => {
                 let waiting = self.store.waiting(&message.session).await.unwrap_or_default();
                 let notes = format!("Queued, {waiting} before it.");
                 Done::Says { text: words.to_owned(), notes, busy: BusyMode::Queue }
@@ -213,6 +233,39 @@ impl Shared {
             }
             _ => self.answered_command(message, &name, (words, &account)).await,
         }
+    }
+
+    /// Why words that are a command themselves do not wait: only a skill that may be called does.
+    async fn not_queued(
+        &self,
+        message: &Admitted,
+        words: &str,
+        account: &crate::account::Account,
+    ) -> Option<String> {
+        let (inner, _) = command::split(words)?;
+        let skill = self.sessions.meant_skill(&message.session, words).await.is_some();
+        let may = may_run(message.class, &inner, &account.options());
+        (!skill || !may).then(|| format!("Commands do not wait: say /{inner} by itself."))
+    }
+
+    /// The command that is meant: by its name, by another name of it, or by a beginning that is
+    /// no other's.
+    async fn whole_name(&self, session: &SessionId, name: String) -> String {
+        if AT_A_TERMINAL.contains(&name.as_str()) {
+            return name;
+        }
+        let proper = command::proper(&name);
+        if proper != name {
+            return proper.to_owned();
+        }
+        let mut known: Vec<String> = own().map(|(name, _)| name).collect();
+        known.extend(["start", "help", "commands"].map(str::to_owned));
+        known.extend(AT_A_TERMINAL.iter().map(|name| (*name).to_owned()));
+        known.extend(self.sessions.commands().into_iter().map(|info| info.name));
+        let exact = known.contains(&name)
+            || self.sessions.meant_skill(session, &format!("/{name}")).await.is_some();
+        let whole = (!exact).then(|| command::only(&name, known)).flatten();
+        whole.unwrap_or(name)
     }
 
     async fn answered_command(
@@ -230,11 +283,11 @@ impl Shared {
                 message.class.as_str(),
                 message.rule
             ),
-            "help" | "commands" => self.help(message.class, &account.options()),
+            "help" | "commands" => self.help(message.class, &account.options(), words),
             "approve" | "deny" | "answer" => self.decide(message, name, words).await,
             "stop" => self.stop(message, words).await,
-            "new" => self.fresh(message).await.unwrap_or_else(|error| error.to_string()),
-            "busy" => self.set_busy(message, words).await.unwrap_or_else(|error| error.to_string()),
+            "new" => said(self.fresh(message).await),
+            "busy" => said(self.set_busy(message, words).await),
             "sethome" => {
                 let home = self.store.set_home(&message.lane(), &message.sender_name).await;
                 home.map_or_else(
@@ -243,8 +296,20 @@ impl Shared {
                 )
             }
             "platform" => self.platform(words).await,
-            "pair" => self.pair(message, words).await.unwrap_or_else(|error| error.to_string()),
-            "restart" => {
+            "pair" => said(self.pair(message, words).await),
+            "footer" => said(self.set_footer(message, words).await),
+            "verbose" => said(self.set_progress(message, words).await),
+            "voice" => said(self.set_voice(message, words).await),
+            "topic" => said(self.topic(message, words).await),
+            "reload" => {
+                self.reload.notify_one();
+                "The settings are read again; `/platform` shows the accounts.".to_owned()
+            }
+            "update" if !self.host.is_outdated() => format!(
+                "This is {}, and no newer program is in its place.",
+                concat!("petasos ", env!("CARGO_PKG_VERSION"))
+            ),
+            "restart" | "update" => {
                 self.want_restart();
                 self.remember_restart(&message.lane()).await;
                 "Restarting; what you write meanwhile is kept.".to_owned()
@@ -259,11 +324,6 @@ impl Shared {
         name: &str,
         words: &str,
     ) -> Done {
-        let decides =
-            name == "skills" && (words.starts_with("approve") || words.starts_with("reject"));
-        if decides && message.class < Class::Admin {
-            return Done::Said(format!("/{name} is for administrators."));
-        }
         if matches!(name, "resume" | "sessions")
             && let Some(words) = everywhere(words)
         {
@@ -336,6 +396,9 @@ impl Shared {
                 Ok(()) => said.push(format!("This chat goes on with {session}.")),
                 Err(error) => said.push(error.to_string()),
             },
+            // What the model reads before the words is read again when the turn begins: a restart
+            // in between must not lose it.
+            AfterCommand::Submit(_) if !outcome.context.is_empty() => return Done::Calls,
             AfterCommand::Submit(text) => {
                 let (notes, busy) = (said.join("\n\n"), BusyMode::Queue);
                 return Done::Says { text, notes, busy };
@@ -345,8 +408,10 @@ impl Shared {
         Done::Said(said.join("\n\n"))
     }
 
-    fn help(&self, class: Class, options: &crate::options::PlatformOptions) -> String {
-        let mut lines = vec!["**Commands**".to_owned()];
+    /// What somebody of this class may run, a page of it.
+    fn help(&self, class: Class, options: &crate::options::PlatformOptions, words: &str) -> String {
+        const PAGE: usize = 20;
+        let mut lines = Vec::new();
         for own in CHAT_COMMANDS {
             if may_run(class, own.name, options) {
                 let space = if own.usage.is_empty() { "" } else { " " };
@@ -360,7 +425,15 @@ impl Shared {
                 lines.push(info.line());
             }
         }
-        lines.join("\n")
+        let pages = lines.len().div_ceil(PAGE).max(1);
+        let page = words.parse().unwrap_or(1).clamp(1, pages);
+        let shown: Vec<String> = lines.into_iter().skip((page - 1) * PAGE).take(PAGE).collect();
+        let more = if page < pages {
+            format!("\n\n`/commands {}` shows more.", page + 1)
+        } else {
+            String::new()
+        };
+        format!("**Commands** ({page} of {pages})\n{}{more}", shown.join("\n"))
     }
 
     async fn stop(&self, message: &Admitted, words: &str) -> String {
@@ -419,52 +492,11 @@ impl Shared {
         self.store.choose(&message.key, "busy", Some(Value::from(mode.as_str()))).await?;
         Ok(format!("While I work, a message does: {}.", mode.as_str()))
     }
+}
 
-    async fn pair(&self, message: &Admitted, words: &str) -> Result<String, StoreError> {
-        if message.key.kind.is_shared() {
-            return Ok("/pair works in a direct chat only.".to_owned());
-        }
-        let (action, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
-        let (platform, value) = rest
-            .trim()
-            .split_once(char::is_whitespace)
-            .unwrap_or((&message.key.platform, rest.trim()));
-        match action {
-            "approve" => {
-                let done = pairing::confirm(&*self.store, platform, value.trim(), now_ms()).await?;
-                Ok(match done {
-                    Confirmed::Admitted(person) => {
-                        format!("{} ({}) may write now.", person.name, person.user)
-                    }
-                    Confirmed::Wrong => "No such code, or it has lapsed.".to_owned(),
-                    Confirmed::Locked => "Too many wrong codes: locked for an hour.".to_owned(),
-                })
-            }
-            "revoke" => {
-                let gone = self.store.unpair(platform, value.trim()).await?;
-                Ok(if gone {
-                    "They may no longer write."
-                } else {
-                    "Nobody of that name was let in."
-                }
-                .to_owned())
-            }
-            _ => {
-                let people = self.store.paired(None).await?;
-                let line = |it: &petasos_store::Paired| {
-                    format!(
-                        "- {} {} ({}){}",
-                        it.platform,
-                        it.user,
-                        it.name,
-                        if it.owner { ", owner" } else { "" }
-                    )
-                };
-                let lines: Vec<String> = people.iter().map(line).collect();
-                Ok(if lines.is_empty() { "Nobody is paired.".to_owned() } else { lines.join("\n") })
-            }
-        }
-    }
+/// What a command says, whether it worked or not.
+fn said(done: Result<String, StoreError>) -> String {
+    done.unwrap_or_else(|error| error.to_string())
 }
 
 /// The words without `--all`, when they have it.

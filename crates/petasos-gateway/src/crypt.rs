@@ -1,6 +1,9 @@
 //! Signatures and sealed bodies as platforms make them. Everything is compared in constant time.
 
-use aws_lc_rs::cipher::{AES_256, DecryptingKey, DecryptionContext, UnboundCipherKey};
+use aws_lc_rs::cipher::{
+    AES_128, AES_256, DecryptingKey, DecryptionContext, PaddedBlockDecryptingKey,
+    PaddedBlockEncryptingKey, UnboundCipherKey,
+};
 use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, SHA256, digest};
 use aws_lc_rs::hmac::{self, HMAC_SHA1_FOR_LEGACY_USE_ONLY, HMAC_SHA256, Key};
 use aws_lc_rs::iv::FixedLength;
@@ -55,6 +58,29 @@ pub(crate) fn opened(key: &[u8], iv: [u8; 16], sealed: &[u8], block: u8) -> Opti
     let pad = *plain.last().filter(|pad| (1..=block).contains(*pad))?;
     let end = plain.len().checked_sub(usize::from(pad))?;
     plain.get(..end).map(<[u8]>::to_vec)
+}
+
+/// Seals with AES-128 block by block, as WeChat keeps files.
+pub(crate) fn block_sealed(key: &[u8; 16], plain: &[u8]) -> Option<Vec<u8>> {
+    let key = PaddedBlockEncryptingKey::ecb_pkcs7(UnboundCipherKey::new(&AES_128, key).ok()?);
+    let mut bytes = plain.to_vec();
+    key.ok()?.encrypt(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// What [`block_sealed`] sealed.
+pub(crate) fn block_opened(key: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
+    let key = PaddedBlockDecryptingKey::ecb_pkcs7(UnboundCipherKey::new(&AES_128, key).ok()?);
+    let mut bytes = sealed.to_vec();
+    let plain = key.ok()?.decrypt(&mut bytes, DecryptionContext::None).ok()?;
+    Some(plain.to_vec())
+}
+
+/// MD5 in hexadecimal: some vendors name files by it.
+#[cfg(feature = "platforms")]
+pub(crate) fn md5(bytes: &[u8]) -> String {
+    use md5::Digest as _;
+    hex(md5::Md5::digest(bytes).as_ref())
 }
 
 /// Base64 whose last bits need not be zero: the keys of WeCom are cut that way.

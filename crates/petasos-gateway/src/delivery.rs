@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 use tracing::{info, warn};
 
 use crate::account::{Account, AccountState, jittered};
+use crate::elsewhere;
 use crate::gateway::{Shared, blank};
 use crate::media;
 use crate::platform::{Outgoing, Repeats, SendError, now_ms};
@@ -39,8 +40,12 @@ const MAY_REPEAT: &str = "(may repeat: connection broke while sending)\n";
 pub(crate) async fn deliver(account: Arc<Account>, shared: Arc<Shared>) {
     let mut sending = FuturesUnordered::new();
     loop {
+        let retired = account.is_retired();
+        if retired && sending.is_empty() {
+            return;
+        }
         let room = AT_ONCE.saturating_sub(u32::try_from(sending.len()).unwrap_or(AT_ONCE));
-        if room > 0 && account.takes_messages() && shared.host.stopped().is_none() {
+        if room > 0 && !retired && account.takes_messages() && shared.host.stopped().is_none() {
             let (platform, own) = (account.def.name, account.platform.account());
             match shared.store.take_due(platform, own, now_ms(), room).await {
                 Ok(rows) => {
@@ -67,6 +72,7 @@ async fn attempt(account: &Arc<Account>, shared: &Arc<Shared>, row: OutboxRow) {
     {
         shared.composed(answered).await;
     }
+    let row = shared.brought(account, row).await;
     let result = send_parts(account, &*shared.store, &row, &long).await;
     let outcome = match result {
         Ok(()) => {
@@ -175,6 +181,10 @@ async fn send_from(
         }
         let last_text = at + 1 == parts.len();
         let mut text = parts.get(at).cloned().unwrap_or_default();
+        let media = at.checked_sub(parts.len()).and_then(|at| delivery.media.get(at));
+        if let Some(why) = media.and_then(elsewhere::missing) {
+            text = format!("(file not sent: {why})");
+        }
         if repeat {
             text.insert_str(0, MAY_REPEAT);
         }
@@ -186,7 +196,7 @@ async fn send_from(
             unmarked: false,
             buttons: if last_text { &delivery.buttons } else { &[] },
             reply_to: delivery.reply_to.as_deref().filter(|_| at == 0),
-            media: at.checked_sub(parts.len()).and_then(|at| delivery.media.get(at)),
+            media: media.filter(|file| elsewhere::missing(file).is_none()),
             token: &token,
             context: context.as_deref(),
         };

@@ -21,8 +21,18 @@ pub enum Progress {
 }
 
 impl Progress {
+    /// Its word.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::New => "new",
+            Self::All => "all",
+            Self::Verbose => "verbose",
+        }
+    }
+
     /// The mode of this word; `off` is one even where YAML reads it as false.
-    fn named(value: &Value) -> Option<Self> {
+    pub(crate) fn named(value: &Value) -> Option<Self> {
         match value {
             Value::Bool(false) => Some(Self::Off),
             Value::Bool(true) => Some(Self::All),

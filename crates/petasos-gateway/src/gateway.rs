@@ -19,22 +19,20 @@ use tracing::warn;
 
 use crate::account::Account;
 use crate::cards::Cards;
-use crate::delivery;
+use crate::chosen::Footer;
+use crate::elsewhere::Wanted;
 use crate::flood::Floods;
 use crate::hearing::Hearing;
 use crate::hold::Holds;
 use crate::letters::Letters;
 use crate::offers::Offers;
 use crate::options::GatewayOptions;
-use crate::platform::{Opening, Platform, PlatformDef, Sender, now_ms};
+use crate::platform::{Platform, PlatformDef, Sender, now_ms};
+use crate::roster::{self, Named, Served};
 use crate::status::GatewayStatus;
 use crate::turns::{Runners, StopReason};
+use crate::upkeep;
 
-/// How often deliveries are looked at when nobody says that there are any.
-const CLEANING: Duration = Duration::from_hours(1);
-/// Settled messages are known for so long, and so many of an account in any case.
-const KNOWN_MS: i64 = 7 * 86_400_000;
-const KNOWN_MIN: u32 = 100_000;
 /// With less free on the disk nothing is read any more.
 const DISK_LEAST: u64 = 256 * 1024 * 1024;
 const DISK_FULL: &str = "what comes in is not read: less than 256 MiB are free on the disk";
@@ -67,6 +65,35 @@ pub trait GatewayHost: Send + Sync {
     /// How much is free on the disk of the home, where that is known.
     fn free_bytes(&self) -> Option<u64> {
         None
+    }
+
+    /// Whether commands of this home run elsewhere than on this machine.
+    fn is_elsewhere(&self) -> bool {
+        false
+    }
+
+    /// Fetches a file from where the commands of a conversation run, if it may be sent.
+    fn fetched<'a>(&'a self, _wanted: Wanted<'a>) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(std::future::ready(Err("commands run on this machine".to_owned())))
+    }
+
+    /// Puts a file that came in where the commands of a conversation run, and says where it is.
+    fn lent<'a>(
+        &'a self,
+        _session: &'a SessionId,
+        _path: &'a str,
+    ) -> BoxFuture<'a, Option<String>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    /// A text that is said aloud: where the recording is.
+    fn spoken<'a>(&'a self, _text: &'a str) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(std::future::ready(Err("there is no voice here".to_owned())))
+    }
+
+    /// Whether another program stands where this one was started from.
+    fn is_outdated(&self) -> bool {
+        false
     }
 
     /// What is said in a recording.
@@ -109,7 +136,7 @@ pub(crate) struct Shared {
     pub(crate) host: Arc<dyn GatewayHost>,
     pub(crate) settings: Mutex<Arc<Settings>>,
     options: Mutex<Arc<GatewayOptions>>,
-    pub(crate) accounts: Vec<Arc<Account>>,
+    accounts: Mutex<Arc<[Arc<Account>]>>,
     pub(crate) runners: Runners,
     pub(crate) slots: Semaphore,
     pub(crate) cards: Cards,
@@ -130,6 +157,10 @@ pub(crate) struct Shared {
     restart_wanted: AtomicBool,
     restart: AtomicBool,
     pub(crate) leave: Notify,
+    /// A chat wants the settings to be read again.
+    pub(crate) reload: Notify,
+    /// What stands below answers, by session.
+    pub(crate) footers: Mutex<HashMap<String, Footer>>,
 }
 
 /// What is counted.
@@ -147,13 +178,18 @@ pub(crate) struct Counters {
 pub struct Gateway {
     shared: Arc<Shared>,
     since_ms: i64,
-    intake: Mutex<Vec<Owned<()>>>,
+    platforms: Vec<&'static PlatformDef>,
+    net: Arc<Net>,
+    /// Held while the accounts change.
+    served: tokio::sync::Mutex<Vec<Served>>,
+    /// Deliveries of accounts that are gone.
+    ending: Mutex<Vec<Owned<()>>>,
     _tasks: Vec<Owned<()>>,
 }
 
 impl std::fmt::Debug for Gateway {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Gateway").field("accounts", &self.shared.accounts).finish_non_exhaustive()
+        f.debug_struct("Gateway").field("accounts", &self.accounts()).finish_non_exhaustive()
     }
 }
 
@@ -168,20 +204,12 @@ impl Gateway {
     /// Opens every configured account and begins to work. Says which settings cannot be used.
     pub async fn start(parts: GatewayParts) -> Result<Self, String> {
         let options = GatewayOptions::of(&parts.settings)?;
-        let mut accounts = Vec::new();
-        for def in &parts.platforms {
-            let own = GatewayOptions::platform(&parts.settings, def)?;
-            if own.off {
-                continue;
-            }
-            let opening = Opening { settings: &parts.settings, net: &parts.net };
-            let opened = (def.open)(&opening).map_err(|why| format!("{}: {why}", def.name))?;
-            accounts.extend(opened.into_iter().map(|it| Account::new(def, it, own.clone())));
-        }
+        let mut named = Named::all(&parts.platforms, &parts.settings, &parts.net)?;
         for (def, platform) in parts.accounts {
-            let own = GatewayOptions::platform(&parts.settings, def)?;
-            accounts.push(Account::new(def, platform, own));
+            named.push(Named::brought(def, platform, &parts.settings)?);
         }
+        let accounts: Vec<_> =
+            named.into_iter().map(|named| Served::account(named, None)).collect();
         let shared = Arc::new(Shared {
             store: parts.store,
             conversations: parts.conversations,
@@ -190,7 +218,7 @@ impl Gateway {
             settings: Mutex::new(parts.settings),
             slots: Semaphore::new(options.turns_max),
             options: Mutex::new(Arc::new(options)),
-            accounts,
+            accounts: Mutex::new(accounts.iter().map(|(it, _)| Arc::clone(it)).collect()),
             runners: Runners::default(),
             cards: Cards::default(),
             holds: Holds::default(),
@@ -207,22 +235,28 @@ impl Gateway {
             restart_wanted: AtomicBool::new(false),
             restart: AtomicBool::new(false),
             leave: Notify::new(),
+            reload: Notify::new(),
+            footers: Mutex::default(),
         });
         shared.sessions.correspond(Arc::new(Letters(Arc::downgrade(&shared))));
         shared.keep_resting().await.map_err(|error| error.to_string())?;
         shared.recover().await.map_err(|error| error.to_string())?;
         shared.tell_back().await;
-        let mut tasks = vec![
-            Owned::start(clean(Arc::clone(&shared))),
-            Owned::start(heed_stop(Arc::clone(&shared))),
+        let tasks = vec![
+            Owned::start(upkeep::clean(Arc::clone(&shared))),
+            Owned::start(upkeep::heed_stop(Arc::clone(&shared))),
         ];
-        let mut intake = Vec::new();
-        for account in &shared.accounts {
-            let (one, all) = (Arc::clone(account), Arc::clone(&shared));
-            intake.push(Owned::start(one.keep_connected(all)));
-            tasks.push(Owned::start(delivery::deliver(Arc::clone(account), Arc::clone(&shared))));
-        }
-        Ok(Self { shared, since_ms: now_ms(), intake: Mutex::new(intake), _tasks: tasks })
+        let start = |(account, mark): &(Arc<Account>, _)| Served::start(account, *mark, &shared);
+        let served = tokio::sync::Mutex::new(accounts.iter().map(start).collect());
+        Ok(Self {
+            shared,
+            since_ms: now_ms(),
+            platforms: parts.platforms,
+            net: parts.net,
+            served,
+            ending: Mutex::default(),
+            _tasks: tasks,
+        })
     }
 
     /// Approvals of turns that no chat began are asked there, of its administrators, while the
@@ -233,8 +267,8 @@ impl Gateway {
     }
 
     /// The accounts.
-    pub fn accounts(&self) -> &[Arc<Account>] {
-        &self.shared.accounts
+    pub fn accounts(&self) -> Arc<[Arc<Account>]> {
+        self.shared.accounts()
     }
 
     /// How it is.
@@ -243,18 +277,22 @@ impl Gateway {
     }
 
     /// New settings for everything that can change while it runs: who may write, how busy chats
-    /// behave, when they begin anew. Running turns keep theirs.
-    pub fn reload(&self, settings: &Arc<Settings>) -> Result<(), String> {
+    /// behave, when they begin anew, which accounts there are. Accounts that were changed connect
+    /// anew, others stay connected, running turns keep their settings. What cannot be used changes
+    /// nothing.
+    pub async fn reload(&self, settings: &Arc<Settings>) -> Result<(), String> {
+        let mut served = self.served.lock().await;
         let options = GatewayOptions::of(settings)?;
-        let mut fresh = Vec::new();
-        for account in &self.shared.accounts {
-            fresh.push(GatewayOptions::platform(settings, account.def)?);
-        }
-        for (account, options) in self.shared.accounts.iter().zip(fresh) {
-            account.set_options(options);
+        let mut named = Named::all(&self.platforms, settings, &self.net)?;
+        for one in served.iter() {
+            named.extend(one.brought(settings)?);
         }
         *self.shared.options.lock() = Arc::new(options);
         *self.shared.settings.lock() = Arc::clone(settings);
+        let left = roster::follow(&mut served, named, &self.shared).await;
+        let mut ending = self.ending.lock();
+        ending.retain(|task| !task.is_finished());
+        ending.extend(left);
         Ok(())
     }
 
@@ -267,6 +305,11 @@ impl Gateway {
             }
             told.await;
         }
+    }
+
+    /// Comes back when a chat asked for the settings to be read again.
+    pub async fn asked_to_reload(&self) {
+        self.shared.reload.notified().await;
     }
 
     /// Takes no new turns, lets running ones end, cuts those off that take too long, sends what is
@@ -302,7 +345,7 @@ impl Gateway {
                 .await,
             );
         }
-        self.intake.lock().clear();
+        self.served.lock().await.iter_mut().for_each(Served::disconnect);
     }
 }
 
@@ -311,11 +354,21 @@ impl Shared {
         Arc::clone(&self.options.lock())
     }
 
+    /// The accounts as they are now.
+    pub(crate) fn accounts(&self) -> Arc<[Arc<Account>]> {
+        Arc::clone(&self.accounts.lock())
+    }
+
+    pub(crate) fn set_accounts(&self, accounts: Arc<[Arc<Account>]>) {
+        *self.accounts.lock() = accounts;
+    }
+
     /// The account that a lane belongs to.
-    pub(crate) fn account(&self, lane: &Lane) -> Option<&Arc<Account>> {
-        self.accounts.iter().find(|account| {
+    pub(crate) fn account(&self, lane: &Lane) -> Option<Arc<Account>> {
+        let own = |account: &&Arc<Account>| {
             account.def.name == lane.platform && account.platform.account() == lane.account
-        })
+        };
+        self.accounts.lock().iter().find(own).cloned()
     }
 
     /// Plans a message and lets it go.
@@ -441,41 +494,5 @@ pub(crate) fn blank(lane: &Lane) -> NewDelivery {
         buttons: Vec::new(),
         reply_to: None,
         inbox: None,
-    }
-}
-
-/// Forgets what no platform delivers again.
-async fn clean(shared: Arc<Shared>) {
-    loop {
-        if let Err(error) = shared.store.forget_settled(now_ms() - KNOWN_MS, KNOWN_MIN).await {
-            warn!(%error, "old messages are not forgotten");
-        }
-        shared.host.resident(&shared.sessions.resident());
-        tokio::time::sleep(CLEANING).await;
-    }
-}
-
-/// When everything is stopped, every turn of ours ends; when it goes on, what waited runs.
-async fn heed_stop(shared: Arc<Shared>) {
-    const LOOK: Duration = Duration::from_millis(400);
-    let mut was = shared.host.stopped().is_some();
-    loop {
-        tokio::time::sleep(LOOK).await;
-        let stopped = shared.host.stopped();
-        if stopped.is_some() {
-            for session in shared.runners.sessions() {
-                shared.interrupt(&session, StopReason::Emergency);
-            }
-        }
-        if was && stopped.is_none() {
-            for account in &shared.accounts {
-                account.due.notify_one();
-            }
-            match shared.store.waiting_sessions().await {
-                Ok(sessions) => sessions.iter().for_each(|session| shared.wake(session)),
-                Err(error) => warn!(%error, "what waited does not go on"),
-            }
-        }
-        was = stopped.is_some();
     }
 }

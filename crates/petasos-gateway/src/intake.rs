@@ -19,6 +19,7 @@ use crate::account::Account;
 use crate::delivery::heard_key;
 use crate::flood::Flow;
 use crate::gateway::{Shared, blank};
+use crate::media;
 use crate::options::{BusyMode, StalePolicy, Strangers};
 use crate::pairing;
 use crate::platform::{Arrival, ArrivalKind, now_ms};
@@ -125,6 +126,7 @@ impl Shared {
         if arrival.sender.bot && self.is_loop(account, &arrival).await? {
             return Ok(());
         }
+        arrival.media.iter().for_each(media::lay_bare);
         self.admit(account, arrival, key, (class, access.rule)).await
     }
 
@@ -397,7 +399,8 @@ impl Shared {
             && !draining
             && message.busy == BusyMode::Interrupt
             && !self.cards.is_open_for(&message.session)
-            && !self.runners.has_helpers(&message.session);
+            && !self.runners.has_helpers(&message.session)
+            && !self.sessions.is_shortening(&message.session);
         if interrupts {
             self.interrupt(&message.session, StopReason::Superseded);
         } else if working || draining {

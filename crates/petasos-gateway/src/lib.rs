@@ -17,20 +17,25 @@
 //! | `hold`, `flood` | messages that belong together, and more of them than anybody means |
 //! | `offers` | what a person is asked outside of a turn: run something old, go on after a crash |
 //! | `input` | what the model reads of a message |
+//! | `hearing` | recordings that came in |
 //! | `letters` | what sessions do unasked, and answers that are stored with their turns |
 //! | `turns` | turns of chats: queues, limits, answers |
 //! | `watch` | following a turn to its end, and ending one in which nothing happens |
 //! | `typing` | the sign that somebody writes |
 //! | `stage`, `display` | what a chat sees of a turn before its answer |
+//! | `chosen` | what a chat chose for itself |
 //! | `cards` | questions in a chat |
 //! | `commands` | slash commands of chats |
 //! | `menu` | the commands that a platform shows |
 //! | `render` | Markdown in the dialect of a platform, in parts that fit |
 //! | `media` | files that may be sent |
+//! | `elsewhere` | files of places that are not this machine |
 //! | `bare`, `bare/film` | what goes out, without its metadata |
 //! | `delivery` | sending what is planned |
 //! | `post`, `targets` | sending to people on request, and where a target leads |
 //! | `recover` | going on after a crash |
+//! | `upkeep` | what a gateway does now and then by itself |
+//! | `roster` | the accounts that are served, and what new settings make of them |
 //! | `explain`, `trying` | why somebody is let in, or not, and whether accounts work |
 //! | `gateway`, `status` | the parts together, and how they are |
 
@@ -45,10 +50,12 @@ mod account;
 mod api;
 mod bare;
 mod cards;
+mod chosen;
 mod commands;
 #[cfg(feature = "platforms")]
 mod crypt;
 mod delivery;
+mod elsewhere;
 pub mod display;
 mod explain;
 mod flood;
@@ -75,6 +82,7 @@ mod platforms;
 mod post;
 mod recover;
 pub mod render;
+mod roster;
 pub mod routing;
 #[cfg(feature = "platforms")]
 mod socket;
@@ -86,13 +94,16 @@ mod token;
 mod trying;
 mod turns;
 mod typing;
+mod upkeep;
 mod watch;
 
 pub use account::{Account, AccountState};
+pub use elsewhere::Wanted;
 pub use explain::{Explained, explain};
 pub use gateway::{Gateway, GatewayHost, GatewayParts};
 pub use hearing::Hearing;
 pub use link::Link;
+pub use media::may_hold_secrets;
 pub use menu::{MenuItem, MenuLimits};
 pub use platforms::{LoopbackMessage, LoopbackServer, PLATFORMS};
 pub use post::{Post, PostHost};

@@ -44,6 +44,14 @@ impl MediaRules {
     }
 }
 
+/// Whether the name of a file, or of a folder above it, is one that secrets have.
+pub fn may_hold_secrets(path: &Path) -> bool {
+    path.components().any(|part| {
+        let name = part.as_os_str().to_string_lossy();
+        SECRET.contains(&name.as_ref()) || name.ends_with(".pem") || name.starts_with("id_rsa")
+    })
+}
+
 /// A file that may be sent; says why when it may not.
 pub(crate) fn sendable(path: &Path, rules: &MediaRules) -> Result<MediaFile, String> {
     if rules.bytes_max == 0 {
@@ -54,10 +62,7 @@ pub(crate) fn sendable(path: &Path, rules: &MediaRules) -> Result<MediaFile, Str
     if !found.is_file() {
         return Err("it is no regular file".to_owned());
     }
-    let is_secret = real.components().any(|part| {
-        let name = part.as_os_str().to_string_lossy();
-        SECRET.contains(&name.as_ref()) || name.ends_with(".pem") || name.starts_with("id_rsa")
-    });
+    let is_secret = may_hold_secrets(&real);
     let inside = |folder: &Path| {
         std::fs::canonicalize(folder).is_ok_and(|real_folder| real.starts_with(real_folder))
     };
@@ -122,6 +127,25 @@ pub(crate) fn read(file: &MediaFile) -> Result<Vec<u8>, SendError> {
     std::fs::read(&file.path)
         .map(crate::bare::bare)
         .map_err(|error| SendError::Unreachable(format!("`{}`: {error}", file.path)))
+}
+
+/// Takes where, when and with what a picture was taken out of a file that came in.
+pub(crate) fn lay_bare(file: &MediaFile) {
+    const BYTES_MAX: u64 = 32 * 1024 * 1024;
+    let small = std::fs::metadata(&file.path).is_ok_and(|found| found.len() <= BYTES_MAX);
+    if !file.mime.starts_with("image/") || !small {
+        return;
+    }
+    let Ok(bytes) = std::fs::read(&file.path) else { return };
+    let bare = crate::bare::bare(bytes.clone());
+    if bare == bytes {
+        return;
+    }
+    let draft = PathBuf::from(format!("{}.bare", file.path));
+    let kept = keep(&draft, &bare).and_then(|()| std::fs::rename(&draft, &file.path));
+    if let Err(error) = kept {
+        tracing::warn!(%error, "what a picture says about itself is kept with it");
+    }
 }
 
 /// The media type of a name.

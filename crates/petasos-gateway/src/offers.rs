@@ -195,7 +195,7 @@ impl Shared {
         row: &InboxRow,
     ) -> Result<Option<Admitted>, StoreError> {
         let message = &row.message;
-        let Some(account) = self.account(&message.key.lane()).cloned() else { return Ok(None) };
+        let Some(account) = self.account(&message.key.lane()) else { return Ok(None) };
         let access = self.standing(&account, row).await?;
         let Some(class) = access.class else {
             let gone = "its sender may no longer write";

@@ -6,6 +6,10 @@ use petasos_store::{
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
+use crate::gateway::Shared;
+use crate::intake::Admitted;
+use crate::platform::now_ms;
+
 /// Characters that are not taken for each other.
 const ALPHABET: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const LENGTH: usize = 8;
@@ -88,4 +92,53 @@ pub async fn confirm(
 
 fn digest(salt: &[u8; 16], code: &str) -> [u8; 32] {
     Sha256::new().chain_update(salt).chain_update(code).finalize().into()
+}
+
+impl Shared {
+    /// `/pair`: lets people in, in a direct chat with the owner.
+    pub(crate) async fn pair(&self, message: &Admitted, words: &str) -> Result<String, StoreError> {
+        if message.key.kind.is_shared() {
+            return Ok("/pair works in a direct chat only.".to_owned());
+        }
+        let (action, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+        let (platform, value) = rest
+            .trim()
+            .split_once(char::is_whitespace)
+            .unwrap_or((&message.key.platform, rest.trim()));
+        match action {
+            "approve" => {
+                let done = confirm(&*self.store, platform, value.trim(), now_ms()).await?;
+                Ok(match done {
+                    Confirmed::Admitted(person) => {
+                        format!("{} ({}) may write now.", person.name, person.user)
+                    }
+                    Confirmed::Wrong => "No such code, or it has lapsed.".to_owned(),
+                    Confirmed::Locked => "Too many wrong codes: locked for an hour.".to_owned(),
+                })
+            }
+            "revoke" => {
+                let gone = self.store.unpair(platform, value.trim()).await?;
+                Ok(if gone {
+                    "They may no longer write."
+                } else {
+                    "Nobody of that name was let in."
+                }
+                .to_owned())
+            }
+            _ => {
+                let people = self.store.paired(None).await?;
+                let line = |it: &petasos_store::Paired| {
+                    format!(
+                        "- {} {} ({}){}",
+                        it.platform,
+                        it.user,
+                        it.name,
+                        if it.owner { ", owner" } else { "" }
+                    )
+                };
+                let lines: Vec<String> = people.iter().map(line).collect();
+                Ok(if lines.is_empty() { "Nobody is paired.".to_owned() } else { lines.join("\n") })
+            }
+        }
+    }
 }

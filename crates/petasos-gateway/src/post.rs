@@ -89,14 +89,15 @@ impl Post {
                 }
                 // One that is set up by half does not keep the others from sending.
                 match (def.open)(&opening) {
-                    Ok(opened) => accounts
-                        .extend(opened.into_iter().map(|it| Account::new(def, it, own.clone()))),
+                    Ok(opened) => accounts.extend(
+                        opened.into_iter().map(|it| Account::new(def, it, own.clone(), None)),
+                    ),
                     Err(why) => unusable.push(format!("{}: {why}", def.name)),
                 }
             }
             for (def, platform) in &self.given {
                 let own = GatewayOptions::platform(&self.settings, def)?;
-                accounts.push(Account::new(def, Arc::clone(platform), own));
+                accounts.push(Account::new(def, Arc::clone(platform), own, None));
             }
             if accounts.is_empty() && !unusable.is_empty() {
                 return Err(unusable.join("; "));

@@ -162,7 +162,7 @@ impl Shared {
 
     /// Whether the sender of a message that waited may still write (T24).
     pub(crate) async fn may_still_run(&self, row: &InboxRow) -> Result<bool, StoreError> {
-        let account = self.account(&row.message.key.lane()).cloned();
+        let account = self.account(&row.message.key.lane());
         let Some(account) = account.filter(|_| row.message.kind != InboundKind::Internal) else {
             return Ok(true);
         };

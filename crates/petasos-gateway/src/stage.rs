@@ -86,11 +86,12 @@ pub(crate) struct Stage {
 
 impl Stage {
     /// What the settings want shown in this chat; nothing when that is nothing.
-    pub(crate) fn new(shared: &Shared, row: &InboxRow) -> Option<Self> {
+    pub(crate) fn new(shared: &Shared, row: &InboxRow, chosen: Option<Progress>) -> Option<Self> {
         let key = &row.message.key;
         let lane = key.lane();
-        let account = Arc::clone(shared.account(&lane)?);
-        let display = Display::of(&shared.settings.lock(), account.def);
+        let account = shared.account(&lane)?;
+        let mut display = Display::of(&shared.settings.lock(), account.def);
+        display.progress = chosen.filter(|_| !display.quiet).unwrap_or(display.progress);
         let alive = shared.options().turn_alive.filter(|_| !display.quiet);
         if account.def.edits.is_none() || !(display.shows_anything() || alive.is_some()) {
             return None;

@@ -128,7 +128,7 @@ impl Shared {
         let name = name.trim();
         let named = |it: &&Arc<Account>| it.def.name == name || it.name() == name;
         let mut done = Vec::new();
-        for account in self.accounts.iter().filter(named) {
+        for account in self.accounts().iter().filter(named) {
             let (platform, own) = (account.def.name, account.platform.account());
             let mark = if rests { "yes" } else { "" };
             if let Err(error) = self.store.set_cursor(platform, own, RESTS, mark).await {
@@ -149,12 +149,12 @@ impl Shared {
             let (state, _, reconnects) = account.state();
             format!("- {}: {state:?}, connected anew {reconnects} times", account.name())
         };
-        self.accounts.iter().map(line).collect::<Vec<_>>().join("\n")
+        self.accounts().iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
     /// Accounts that a person let rest do so after a restart, too.
     pub(crate) async fn keep_resting(&self) -> Result<(), StoreError> {
-        for account in &self.accounts {
+        for account in self.accounts().iter() {
             let (platform, own) = (account.def.name, account.platform.account());
             let mark = self.store.cursor(platform, own, RESTS).await?;
             account.set_rests(mark.is_some_and(|mark| !mark.is_empty()));
@@ -168,7 +168,8 @@ impl Shared {
         let outbox = self.store.delivery_depths().await?;
         let paired = self.store.paired(None).await?;
         let unstored = self.unstored.lock().clone();
-        let accounts = self.accounts.iter().map(|account| {
+        let known = self.accounts();
+        let accounts = known.iter().map(|account| {
             let (state, since_ms, reconnects) = account.state();
             let (options, gateway) = (account.options(), self.options());
             let anybody = options.has_list()

@@ -21,6 +21,7 @@ use tokio::sync::Notify;
 use tracing::{info, warn};
 
 use crate::access::{self, AccessFacts, Standing};
+use crate::elsewhere;
 use crate::gateway::{Shared, blank};
 use crate::media;
 use crate::options::BusyMode;
@@ -266,7 +267,7 @@ impl Shared {
             user: key.user.as_deref().or(Some(sender)).filter(|it| !it.is_empty()).map(Into::into),
         });
         let account = self.account(&key.lane());
-        let attended = account.is_some_and(|account| !account.def.unattended);
+        let attended = account.as_ref().is_some_and(|account| !account.def.unattended);
         self.host.placed(id, &address, attended);
         if let Some(open) = self.sessions.find(id) {
             return Ok(open);
@@ -327,9 +328,13 @@ impl Shared {
             Err(error) => Ended::Failed(error.to_string()),
             Ok(session) => self.carry_out(&row, &session).await,
         };
+        let aloud = self.to_say(&row, &ended).await;
         let why = self.stops.lock().remove(&id);
         if let Err(error) = self.finish(&row, ended, why).await {
             warn!(%error, id = row.id, "the end of a turn is not stored");
+        }
+        if let Some(text) = aloud {
+            self.say_aloud(&row, text);
         }
         let took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         info!(id = row.id, session = %id, took_ms, "a turn ended");
@@ -338,11 +343,12 @@ impl Shared {
     /// Carries out the turn of a message.
     async fn carry_out(self: &Arc<Self>, row: &InboxRow, session: &Session) -> Ended {
         let mut events = session.events(Replay::Now);
+        self.begin_footer(row, session).await;
         let input = match self.input_of_rest(row).await {
             Some(rest) => rest,
             None => match self.with_skill(row, session).await {
                 Ok(input) => {
-                    let input = self.with_words(input, row).await;
+                    let input = self.with_copies(self.with_words(input, row).await, row).await;
                     petasos_session::Input { turn: Some(TurnId::new(row.id.as_str())), ..input }
                 }
                 Err(why) => return Ended::Failed(why),
@@ -354,7 +360,7 @@ impl Shared {
             Err(error) => return Ended::Failed(error.to_string()),
         };
         let typing = self.typing(&row.message.key);
-        let mut stage = Stage::new(self, row);
+        let mut stage = Stage::new(self, row, self.chosen_progress(&row.message.key).await);
         let end = std::pin::pin!(handle.end());
         let ended = self.watch(row, session, &mut events, (end, typing, stage.as_mut())).await;
         if let Some(stage) = &mut stage {
@@ -436,13 +442,17 @@ impl Shared {
             let strict = row.message.key.kind.is_shared();
             match media::sendable(Path::new(&path), &self.media_rules(strict, most)) {
                 Ok(file) => files.push(file),
+                // What was made elsewhere is fetched when it is sent.
+                Err(_) if most > 0 && self.is_elsewhere(row) => {
+                    files.extend(elsewhere::file(row, &path));
+                }
                 Err(why) => add(&mut text, format_args!("\n\n(file not sent: {why})")),
             }
         }
         if text.trim().is_empty() && files.is_empty() {
             return Vec::new();
         }
-        vec![NewDelivery { body: text, media: files, ..blank }]
+        vec![NewDelivery { body: self.with_footer(row, text), media: files, ..blank }]
     }
 
     fn media_rules(&self, strict: bool, bytes_max: u64) -> media::MediaRules {

@@ -22,7 +22,7 @@ impl Shared {
         const CALL: Duration = Duration::from_millis(1500);
         const COOL: Duration = Duration::from_secs(30);
         let lane = key.lane();
-        let account: Arc<Account> = Arc::clone(self.account(&lane)?);
+        let account: Arc<Account> = self.account(&lane)?;
         let every = account.def.typing?;
         let paused = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&paused);

@@ -93,6 +93,9 @@ impl Shared {
                             SessionEvent::Agent(event) => self.runners.note(session.id(), event),
                             _ => {}
                         }
+                        if let SessionEvent::Agent(event) = &envelope.event {
+                            self.note_read(session, event);
+                        }
                         if let (Some(stage), SessionEvent::Agent(event)) = (&mut stage, &envelope.event) {
                             stage.hear(event, |text| self.host.redact(text));
                         }

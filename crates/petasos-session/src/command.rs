@@ -169,7 +169,16 @@ pub(crate) async fn run(live: &mut LiveSession, typed: &str) -> CommandOutcome {
     let done = match (find(&name), extra) {
         (Some(command), _) => (command.run)(live, words).await,
         (None, Some(extra)) => extra.run(words).await.map(CommandOutcome::markdown),
-        (None, None) => skill(live, &name, words).await,
+        (None, None) => match skill(live, &name, words).await {
+            Err(why) => match begun(&name, &live.parts.extras) {
+                Some(whole) => {
+                    let line = format!("/{whole} {words}");
+                    return Box::pin(run(live, &line)).await;
+                }
+                None => Err(why),
+            },
+            done => done,
+        },
     };
     done.unwrap_or_else(CommandOutcome::warning)
 }
@@ -218,6 +227,26 @@ pub fn unknown(name: &str, known: impl IntoIterator<Item = String>) -> String {
 
 fn find(name: &str) -> Option<&'static SlashCommand> {
     COMMANDS.iter().copied().find(|one| one.name == name || one.aliases.contains(&name))
+}
+
+/// The command that a name means by itself or as another name of it; any other name as it is.
+pub fn proper(name: &str) -> &str {
+    find(name).map_or(name, |command| command.name)
+}
+
+/// The one command that begins so, with three letters or more.
+fn begun(name: &str, extras: &[Arc<dyn Extra>]) -> Option<String> {
+    only(name, names(extras).map(|known| proper(&known).to_owned()))
+}
+
+/// The one of these that begins so, with three letters or more.
+pub fn only(beginning: &str, known: impl IntoIterator<Item = String>) -> Option<String> {
+    const LETTERS: usize = 3;
+    let mut found: Vec<String> = known.into_iter().filter(|it| it.starts_with(beginning)).collect();
+    found.sort_unstable();
+    found.dedup();
+    let is_long = beginning.chars().count() >= LETTERS;
+    found.pop().filter(|one| is_long && found.is_empty() && one != beginning)
 }
 
 /// Whether a command of ours or an added one has the name.
@@ -302,6 +331,9 @@ mod tests {
             let found = found.as_ref().map(|(name, words)| (name.as_str(), *words));
             assert_eq!(found, expected, "{line}");
         }
+        let known = || ["status", "start", "stop"].map(str::to_owned);
+        assert_eq!(only("stat", known()), Some("status".to_owned()));
+        assert_eq!((only("sta", known()), only("st", known())), (None, None), "not plain enough");
         assert!(unknown("modle", names(&[])).contains("did you mean /model?"));
         assert!(unknown("xyzzy", names(&[])).contains("/help"));
     }

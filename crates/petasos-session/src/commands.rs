@@ -3,24 +3,31 @@
 mod approve;
 mod background;
 mod branch;
+mod bundles;
 mod compress;
 mod config;
+mod cron;
 mod deny;
 mod go;
 mod help;
 mod history;
+mod insights;
 mod jobs;
+mod learn;
 mod memory;
+mod moa;
 mod model;
 mod models;
 mod new;
 mod personality;
 mod plan;
+mod profile;
 mod provider;
 mod providers;
 mod queue;
 mod reasoning;
 mod reload_mcp;
+mod reload_skills;
 mod resume;
 mod retry;
 mod rollback;
@@ -49,24 +56,31 @@ pub(crate) static COMMANDS: &[&SlashCommand] = &[
     &approve::COMMAND,
     &background::COMMAND,
     &branch::COMMAND,
+    &bundles::COMMAND,
     &compress::COMMAND,
     &config::COMMAND,
+    &cron::COMMAND,
     &deny::COMMAND,
     &go::COMMAND,
     &help::COMMAND,
     &history::COMMAND,
+    &insights::COMMAND,
     &jobs::COMMAND,
+    &learn::COMMAND,
     &memory::COMMAND,
+    &moa::COMMAND,
     &model::COMMAND,
     &models::COMMAND,
     &new::COMMAND,
     &personality::COMMAND,
     &plan::COMMAND,
+    &profile::COMMAND,
     &provider::COMMAND,
     &providers::COMMAND,
     &queue::COMMAND,
     &reasoning::COMMAND,
     &reload_mcp::COMMAND,
+    &reload_skills::COMMAND,
     &resume::COMMAND,
     &retry::COMMAND,
     &rollback::COMMAND,

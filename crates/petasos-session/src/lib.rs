@@ -15,6 +15,7 @@
 //! | `desk`, `record` | where the questions of a session are put, and how they are kept |
 //! | `follow` | what other processes do to a session that is open here |
 //! | `command`, `commands/` | what a slash command is, and one a file |
+//! | `table` | which slash commands there are, and who may run one when |
 //! | `shell` | commands that the person runs |
 //! | `attach` | files that go along with a message |
 //! | `offers` | models, conversations and checkpoints to choose from |
@@ -42,6 +43,7 @@ pub mod session;
 pub mod sessions;
 mod shell;
 pub mod state;
+mod table;
 
 pub use command::{AfterCommand, CommandInfo, CommandOutcome, Extra, Page, built_in};
 pub use correspondent::{Correspondent, Letter};
@@ -56,9 +58,11 @@ pub use session::{Admission, Session, SessionError, SessionView, TurnHandle, Whe
 pub use sessions::{Begin, DrainReport, SessionParts, Sessions, SwitchTo};
 pub use shell::Ran;
 pub use state::{EndReason, SessionState};
+pub use table::{COMMAND_TABLE, CommandClass, CommandRow, MidRun, command_row};
 
 pub use petasos_agent::delegate::call_above;
 pub use petasos_agent::embedded;
 pub use petasos_agent::engine::{Choice, Engine, Sampling};
 pub use petasos_agent::memory::notes_of;
 pub use petasos_agent::{Closing, INTERRUPTED, Input, Outcome, TurnEnd, TurnError};
+pub use petasos_store::Stored;

@@ -13,7 +13,7 @@ use petasos_agent::{Agent, TurnError};
 use petasos_contract::context::{CALLER_DEADLINE, Phase};
 use petasos_contract::wait::Owned;
 use petasos_contract::{BoxFuture, SessionId};
-use petasos_store::{Amend, SessionScope, StoreError, Stores, WaitingCalls};
+use petasos_store::{StoreError, Stores, WaitingCalls};
 use tokio::sync::{OwnedMutexGuard, Semaphore, mpsc};
 
 use crate::command::{self, CommandInfo, Extra, Page};
@@ -21,7 +21,7 @@ use crate::correspondent::{Correspondent, Letter};
 use crate::event::SessionEvent;
 use crate::follow;
 use crate::limits::MAILBOX;
-use crate::live::LiveSession;
+use crate::live::{LiveSession, give_way, recall};
 use crate::owner::{Owner, Request};
 use crate::questions::Questions;
 use crate::services::Services;
@@ -124,7 +124,7 @@ impl Parts {
 
 /// The sessions of a program.
 pub struct Sessions {
-    parts: Arc<Parts>,
+    pub(crate) parts: Arc<Parts>,
     stores: Stores,
     new_id: fn() -> SessionId,
     resident: Mutex<HashMap<SessionId, Resident>>,
@@ -167,6 +167,11 @@ impl Sessions {
     /// Added commands that are not used because a built-in one has their name.
     pub fn refused_commands(&self) -> &[String] {
         &self.refused
+    }
+
+    /// Whether a conversation is being shortened for its model: what is said meanwhile waits.
+    pub fn is_shortening(&self, session: &SessionId) -> bool {
+        self.parts.engine.is_shortening(session)
     }
 
     /// Every command, for help and completion.
@@ -221,7 +226,7 @@ impl Sessions {
                 if let Some(open) = self.find(&session) {
                     return Ok(open);
                 }
-                choice.phase = self.phase(&session, choice.phase).await?;
+                recall(&*self.parts.engine.store, &session, &mut choice).await?;
                 let resumed = self.resumed(&session, &choice).await?;
                 (Shared::new(session), *choice, None, Some(resumed))
             }
@@ -243,22 +248,6 @@ impl Sessions {
             })
         };
         turn.lock_owned().await
-    }
-
-    /// How far a stored conversation may go: one that only planned goes on planning, and one that
-    /// is asked to plan from here on is remembered so.
-    async fn phase(&self, session: &SessionId, asked: Phase) -> Result<Phase, SessionError> {
-        let store = &self.parts.engine.store;
-        let head = match store.find(session.as_str(), &SessionScope::Everyone).await {
-            Ok(head) => head,
-            // Whoever resumes it says so better.
-            Err(StoreError::NotFound { .. }) => return Ok(asked),
-            Err(error) => return Err(error.into()),
-        };
-        if asked == Phase::Plan && !head.planning {
-            store.amend(session, Amend::Planning(true)).await?;
-        }
-        Ok(if head.planning { Phase::Plan } else { asked })
     }
 
     /// A conversation from the store, and what had to be repaired of it.
@@ -471,8 +460,9 @@ impl Sessions {
         let mut choice = Box::new(view.choice);
         match to {
             SwitchTo::Stored(session) => {
-                // Whether it only plans is its own.
+                // Whether it only plans is its own, and so is what was chosen in it.
                 choice.phase = Phase::Work;
+                give_way(&*self.parts.engine.store, &session, &mut choice).await;
                 let next = self.open(Begin::Resume { session: session.clone(), choice }).await?;
                 if next.id() != from.id() {
                     from.end(EndReason::Switched(session)).await?;

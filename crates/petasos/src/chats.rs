@@ -15,13 +15,15 @@ use petasos_contract::message::Content;
 use petasos_contract::settings::Source;
 use petasos_contract::{Address, BoxFuture, CallContext, SessionId, Settings};
 use petasos_gateway::platform::PlatformDef;
-use petasos_gateway::{Gateway, GatewayHost, Hearing};
+use petasos_gateway::{Gateway, GatewayHost, Hearing, Wanted};
+use petasos_media::speaking::{self, SpeechAsk};
 use petasos_media::transcribing::{self, Patience};
 use petasos_redact::Redactor;
 use petasos_runtime::toolsets::choose;
 use petasos_session::{Choice, ModelChoice, Refreshed, Services, SessionLimits, Topic, notes_of};
 use serde_json::{Map, Value, json};
 
+use crate::elsewhere;
 use crate::halt;
 use crate::host::Host;
 use crate::pictures::{self, Bad};
@@ -126,6 +128,36 @@ impl GatewayHost for ChatProgram {
 
     fn redact(&self, text: &str) -> String {
         self.redactor.text(text).into_owned()
+    }
+
+    fn is_elsewhere(&self) -> bool {
+        elsewhere::is_meant(self.host.settings())
+    }
+
+    fn fetched<'a>(&'a self, wanted: Wanted<'a>) -> BoxFuture<'a, Result<(), String>> {
+        let cx = Services::context(self, wanted.session);
+        Box::pin(async move { elsewhere::fetched(&self.host, wanted, &cx).await })
+    }
+
+    fn lent<'a>(&'a self, session: &'a SessionId, path: &'a str) -> BoxFuture<'a, Option<String>> {
+        let cx = Services::context(self, session);
+        Box::pin(async move { elsewhere::lent(&self.host, path, &cx).await })
+    }
+
+    fn spoken<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async move {
+            let cx = self.host.call_context(Surface::Gateway, SessionId::new("speaking"));
+            let ask = SpeechAsk { text: text.to_owned(), voice_message: true };
+            let processes = self.host.ports().processes.as_ref();
+            let said = Box::pin(speaking::speak(&ask, processes, &cx)).await;
+            said.map(|said| said.path.display().to_string()).map_err(|error| error.to_string())
+        })
+    }
+
+    /// The link to a program whose file was replaced says so.
+    fn is_outdated(&self) -> bool {
+        let own = std::fs::read_link("/proc/self/exe");
+        own.is_ok_and(|path| path.to_string_lossy().ends_with(" (deleted)"))
     }
 
     fn heard<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Hearing> {
@@ -321,6 +353,10 @@ impl Services for ChatProgram {
 
     fn resolve<'a>(&'a self, choice: &'a ModelChoice) -> BoxFuture<'a, Result<String, String>> {
         self.program.resolve(choice)
+    }
+
+    fn unknown_toolset(&self, names: &[String]) -> Option<String> {
+        self.program.unknown_toolset(names)
     }
 
     fn save_model(&self, choice: &ModelChoice) -> Result<String, String> {

@@ -102,12 +102,15 @@ impl Drop for Extensions {
     }
 }
 
-/// The commands that plugins add to a chat, and the one that starts plugins anew.
+/// The program's own commands beside those of sessions, the commands that plugins add, and the one
+/// that starts plugins anew.
 pub(crate) fn slashes(host: &Arc<Host>) -> Vec<Arc<dyn Extra>> {
-    let Some(plugins) = host.extensions().plugins() else { return Vec::new() };
+    let mut all = crate::extras::of(host);
+    let Some(plugins) = host.extensions().plugins() else { return all };
     let slash = |info| Arc::new(PluginSlash { host: Arc::clone(host), info }) as Arc<dyn Extra>;
     let anew = Arc::new(PluginsAnew { plugins: Arc::clone(plugins) }) as Arc<dyn Extra>;
-    plugins.commands().into_iter().map(slash).chain([anew]).collect()
+    all.extend(plugins.commands().into_iter().map(slash).chain([anew]));
+    all
 }
 
 /// Starts plugins anew; what the old one registered and the new one does not is gone.

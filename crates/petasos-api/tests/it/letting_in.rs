@@ -43,7 +43,7 @@ fn s109_what_cannot_be_served_safely_does_not_start() {
 }
 
 #[tokio::test]
-async fn s109_only_our_names_and_listed_pages_are_answered() {
+async fn s109_t18_t19_only_our_names_and_listed_pages_are_answered() {
     let origin = "https://page.example";
     let world =
         World::with(Scripted::default(), json!({ "cors_origins": [origin], "hosts": ["box.lan"] }))

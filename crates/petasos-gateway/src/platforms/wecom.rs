@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use parking_lot::Mutex;
 use petasos_contract::{BoxFuture, Secret};
 use petasos_net::{Method, Net, Request, checked_url};
@@ -14,7 +16,7 @@ use petasos_store::{CardButton, ChatKind, MediaFile};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::crypt::{lenient, opened};
+use crate::crypt::{lenient, md5, opened};
 use crate::link::Link;
 use crate::options::text_of;
 use crate::platform::{
@@ -34,6 +36,7 @@ pub(super) static PLATFORM: PlatformDef = PlatformDef {
     rates: Rates { account: Duration::from_millis(50), chat: Duration::from_secs(2), burst: 15 },
     repeats: Repeats::Seen,
     buttons: true,
+    media_bytes_max: 20_000_000,
     window: |_| Some(Duration::from_hours(24)),
     hint: "The conversation is on WeCom.",
     setup: &[
@@ -220,6 +223,46 @@ impl WeCom {
         Ok(MediaFile { path, mime: mime.to_owned(), name: name.to_owned() })
     }
 
+    /// Puts a file with the vendor, piece by piece; gives the message that shows it.
+    async fn uploaded(&self, file: &MediaFile, token: &str) -> Result<Value, SendError> {
+        const PIECE: usize = 512 * 1024;
+        let bytes = crate::media::read(file)?;
+        let kind = kind_of(file, bytes.len());
+        let pieces: Vec<&[u8]> = bytes.chunks(PIECE).collect();
+        let step = async |name: &str, number: usize, body: Value| {
+            let command = format!("aibot_upload_media_{name}");
+            let id = format!("{command}_{token}_{number}");
+            // Nobody has seen anything of it yet: a second try does no harm.
+            let told =
+                self.ask(frame(&command, &id, &body)).await.map_err(|error| match error {
+                    SendError::Ambiguous(why) => SendError::Transient(why),
+                    other => other,
+                })?;
+            settled(&told).map(|()| told)
+        };
+        let told = step(
+            "init",
+            0,
+            json!({
+                "type": kind, "filename": file.name, "total_size": bytes.len(),
+                "total_chunks": pieces.len(), "md5": md5(&bytes),
+            }),
+        );
+        let told = told.await?;
+        let refused = |what: &str| SendError::Unreachable(format!("the vendor gives no {what}"));
+        let upload = told.pointer("/body/upload_id").and_then(Value::as_str);
+        let upload = upload.ok_or_else(|| refused("place for a file"))?;
+        for (number, piece) in pieces.iter().enumerate() {
+            let data = STANDARD.encode(piece);
+            let body = json!({ "upload_id": upload, "chunk_index": number, "base64_data": data });
+            step("chunk", number, body).await?;
+        }
+        let told = step("finish", 0, json!({ "upload_id": upload })).await?;
+        let media = told.pointer("/body/media_id").and_then(Value::as_str);
+        let media = media.ok_or_else(|| refused("name for a file"))?;
+        Ok(json!({ "msgtype": kind, kind: { "media_id": media } }))
+    }
+
     async fn ask(&self, asked: Value) -> Result<Value, SendError> {
         let out = self.out.lock().clone();
         let lost = || SendError::Transient("there is no connection".to_owned());
@@ -230,6 +273,29 @@ impl WeCom {
             // It was on its way when the connection ended.
             Ok(Err(_)) | Err(_) => Err(SendError::Ambiguous("no answer".to_owned())),
         }
+    }
+}
+
+/// What an answer means for what was sent.
+fn settled(told: &Value) -> Result<(), SendError> {
+    let said = told.get("errmsg").and_then(Value::as_str).unwrap_or("no description");
+    match told.get("errcode").and_then(Value::as_i64) {
+        Some(0) => Ok(()),
+        Some(846_604 | 45_009) => Err(SendError::RateLimited { after: Duration::from_secs(2) }),
+        Some(40_058) => Err(SendError::BadFormat(said.to_owned())),
+        _ => Err(SendError::Unreachable(said.to_owned())),
+    }
+}
+
+/// As what a file is sent: a picture, a film or a recording up to the size that each may have, and
+/// otherwise a file.
+fn kind_of(file: &MediaFile, bytes: usize) -> &'static str {
+    const MB: usize = 1024 * 1024;
+    match file.mime.split('/').next() {
+        Some("image") if bytes <= 10 * MB && !file.mime.ends_with("webp") => "image",
+        Some("video") if bytes <= 10 * MB && file.mime == "video/mp4" => "video",
+        Some("audio") if bytes <= 2 * MB && file.mime == "audio/amr" => "voice",
+        _ => "file",
     }
 }
 
@@ -278,7 +344,9 @@ impl Platform for WeCom {
 
     fn send<'a>(&'a self, message: Outgoing<'a>) -> BoxFuture<'a, Result<String, SendError>> {
         Box::pin(async move {
-            let mut body = if message.buttons.is_empty() {
+            let mut body = if let Some(file) = message.media {
+                self.uploaded(file, message.token).await?
+            } else if message.buttons.is_empty() {
                 json!({ "msgtype": "markdown", "markdown": { "content": message.text } })
             } else {
                 card(message.text, message.buttons, message.token)
@@ -286,15 +354,7 @@ impl Platform for WeCom {
             body["chatid"] = json!(message.lane.chat);
             let id = format!("aibot_send_msg_{}", message.token);
             let told = self.ask(frame("aibot_send_msg", &id, &body)).await?;
-            let said = told.get("errmsg").and_then(Value::as_str).unwrap_or("no description");
-            match told.get("errcode").and_then(Value::as_i64) {
-                Some(0) => Ok(id),
-                Some(846_604 | 45_009) => {
-                    Err(SendError::RateLimited { after: Duration::from_secs(2) })
-                }
-                Some(40_058) => Err(SendError::BadFormat(said.to_owned())),
-                _ => Err(SendError::Unreachable(said.to_owned())),
-            }
+            settled(&told).map(|()| id)
         })
     }
 }

@@ -3,6 +3,8 @@
 //! No reference of the vendor is public; the calls are those that other programs were seen to make.
 //! An answer carries a token of the last message, and is taken for less than a day.
 
+mod files;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +29,7 @@ pub(super) static PLATFORM: PlatformDef = PlatformDef {
     form: Form { dialect: Dialect::Plain, limit: 2000, unit: Unit::Chars },
     rates: Rates { account: Duration::from_millis(200), chat: Duration::from_secs(1), burst: 3 },
     repeats: Repeats::Seen,
+    media_bytes_max: 20_000_000,
     context: true,
     window: |_| Some(Duration::from_hours(21)),
     hint: "The conversation is on WeChat: plain text, short answers.",
@@ -53,6 +56,8 @@ const SLOWER: i64 = -2;
 struct Weixin {
     account: String,
     api: Api,
+    /// Where sealed files lie.
+    store: Api,
 }
 
 fn open(opening: &Opening<'_>) -> Opened {
@@ -64,7 +69,10 @@ fn open(opening: &Opening<'_>) -> Opened {
     let base = format!("{}/ilink/bot", base.trim_end_matches('/'));
     let key = Some((Secret::new(token), Scheme::Bearer));
     let api = Api::new(opening.net, &base, key, "weixin")?;
-    Ok(vec![Arc::new(Weixin { account, api })])
+    let store = word("CDN_BASE_URL");
+    let store = store.unwrap_or_else(|| "https://novac2c.cdn.weixin.qq.com/c2c".to_owned());
+    let store = Api::new(opening.net, &store, None, "weixin")?;
+    Ok(vec![Arc::new(Weixin { account, api, store })])
 }
 
 fn code_of(answer: &ApiAnswer) -> i64 {
@@ -72,6 +80,18 @@ fn code_of(answer: &ApiAnswer) -> i64 {
     match code("errcode") {
         0 => code("ret"),
         code => code,
+    }
+}
+
+/// What an answer means for what was sent.
+fn settled(answer: &ApiAnswer) -> Result<(), SendError> {
+    let said = answer.body.get("errmsg").and_then(Value::as_str).unwrap_or("no description");
+    match code_of(answer) {
+        0 if answer.is_ok() => Ok(()),
+        SLOWER => Err(SendError::RateLimited { after: Duration::from_secs(5) }),
+        LOGGED_OUT => Err(SendError::Auth(said.to_owned())),
+        0 => Err(of_status(answer, said)),
+        _ => Err(SendError::Unreachable(said.to_owned())),
     }
 }
 
@@ -109,7 +129,8 @@ impl Weixin {
             link.progress();
             let messages = answer.body.get("msgs").and_then(Value::as_array).cloned();
             for message in messages.unwrap_or_default() {
-                if let Some(arrival) = arrival(&message) {
+                if let Some(mut arrival) = arrival(&message) {
+                    self.with_files(link, &message, &mut arrival).await;
                     link.take(arrival).await?;
                 }
             }
@@ -123,7 +144,7 @@ impl Weixin {
     }
 }
 
-/// A message in everybody's words; nothing when it is a bot's or has no words.
+/// A message in everybody's words, without its files; nothing when it is a bot's.
 fn arrival(message: &Value) -> Option<Arrival> {
     let text = |key: &str| message.get(key).and_then(Value::as_str).unwrap_or_default();
     if message.get("message_type").and_then(Value::as_i64) != Some(1) {
@@ -132,12 +153,7 @@ fn arrival(message: &Value) -> Option<Arrival> {
     let items = message.get("item_list").and_then(Value::as_array)?;
     let words = |item: &Value| {
         let said = item.pointer("/text_item/text").or_else(|| item.pointer("/voice_item/text"));
-        match (item.get("type").and_then(Value::as_i64), said.and_then(Value::as_str)) {
-            (_, Some(said)) => Some(said.to_owned()),
-            (Some(2), _) => Some("[picture, not read]".to_owned()),
-            (Some(3..=5), _) => Some("[file, not read]".to_owned()),
-            _ => None,
-        }
+        said.and_then(Value::as_str).map(str::to_owned)
     };
     let said: Vec<String> = items.iter().filter_map(words).collect();
     let (from, id) = (text("from_user_id"), message.get("message_id")?);
@@ -162,22 +178,18 @@ impl Platform for Weixin {
 
     fn send<'a>(&'a self, message: Outgoing<'a>) -> BoxFuture<'a, Result<String, SendError>> {
         Box::pin(async move {
+            let item = match message.media {
+                Some(file) => self.uploaded(file, &message.lane.chat).await?,
+                None => json!({ "type": 1, "text_item": { "text": message.text } }),
+            };
             let body = json!({ "msg": {
                 "from_user_id": "", "to_user_id": message.lane.chat, "client_id": message.token,
                 "message_type": 2, "message_state": 2, "context_token": message.context.unwrap_or_default(),
-                "item_list": [{ "type": 1, "text_item": { "text": message.text } }],
+                "item_list": [item],
             } });
             let answer = self.call("sendmessage", &body, CALL).await;
             let answer = answer.map_err(|error| send_error(&error))?;
-            let said =
-                answer.body.get("errmsg").and_then(Value::as_str).unwrap_or("no description");
-            match code_of(&answer) {
-                0 if answer.is_ok() => Ok(message.token.to_owned()),
-                SLOWER => Err(SendError::RateLimited { after: Duration::from_secs(5) }),
-                LOGGED_OUT => Err(SendError::Auth(said.to_owned())),
-                0 => Err(of_status(&answer, said)),
-                _ => Err(SendError::Unreachable(said.to_owned())),
-            }
+            settled(&answer).map(|()| message.token.to_owned())
         })
     }
 }

@@ -4,6 +4,8 @@
 //! A room that hides its people gives nobody an identity, so nobody there is served. Encrypted
 //! messages are refused in words.
 
+mod event;
+mod files;
 mod login;
 mod scram;
 mod xml;
@@ -17,17 +19,18 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use petasos_contract::delivery::Mark;
 use petasos_contract::{BoxFuture, Secret};
+use petasos_net::Net;
 use petasos_net::stream::Wire;
-use petasos_store::{ChatKind, Lane};
+use petasos_store::Lane;
 use tokio::io::{AsyncWriteExt as _, ReadHalf, WriteHalf};
 use tokio::sync::oneshot;
 
+use self::event::milliseconds;
 use self::xml::{Element, Stanzas, escaped};
 use crate::link::Link;
 use crate::options::text_of;
 use crate::platform::{
-    Arrival, ArrivalKind, LinkError, Opened, Opening, Outgoing, Platform, PlatformDef, Rates,
-    SendError, Sender, TargetId, now_ms,
+    LinkError, Opened, Opening, Outgoing, Platform, PlatformDef, Rates, SendError, TargetId, now_ms,
 };
 use crate::render::{Dialect, Form, Unit};
 
@@ -39,6 +42,7 @@ pub(super) static PLATFORM: PlatformDef = PlatformDef {
     form: Form { dialect: Dialect::Plain, limit: 10_000, unit: Unit::Chars },
     rates: Rates { account: Duration::from_millis(50), chat: Duration::from_millis(200), burst: 5 },
     edits: Some(Duration::from_secs(2)),
+    media_bytes_max: 20 * 1024 * 1024,
     typing: Some(Duration::from_secs(20)),
     mention: true,
     hint: "The conversation is on XMPP: plain text, no Markdown.",
@@ -82,8 +86,13 @@ struct Xmpp {
     next: AtomicU64,
     /// Who waits for an answer to a question or for the fate of a message.
     waiting: Mutex<HashMap<String, Confirmed>>,
+    /// Who waits for what a question is answered with.
+    answers: Mutex<HashMap<String, oneshot::Sender<Element>>>,
     /// Who somebody in a room is.
     people: Mutex<HashMap<String, String>>,
+    net: Arc<Net>,
+    /// Who keeps files for people, once that is known.
+    store: Mutex<Option<files::FileStore>>,
 }
 
 fn bare(jid: &str) -> &str {
@@ -123,7 +132,10 @@ fn open(opening: &Opening<'_>) -> Opened {
         writer: tokio::sync::Mutex::new(None),
         next: AtomicU64::new(1),
         waiting: Mutex::default(),
+        answers: Mutex::default(),
         people: Mutex::default(),
+        net: Arc::clone(opening.net),
+        store: Mutex::default(),
     })])
 }
 
@@ -159,6 +171,7 @@ impl Xmpp {
         let ended = self.listen(link, &mut reader).await;
         *self.writer.lock().await = None;
         self.waiting.lock().clear();
+        self.answers.lock().clear();
         ended
     }
 
@@ -217,6 +230,10 @@ impl Xmpp {
                         escaped(stanza.get("id"))
                     );
                     return self.say(&answer).await.map_err(|it| LinkError::Lost(it.to_string()));
+                }
+                let asked = self.answers.lock().remove(stanza.get("id"));
+                if let Some(asked) = asked {
+                    drop(asked.send(stanza.clone()));
                 }
                 let waits = self.waiting.lock().remove(stanza.get("id"));
                 if let Some(waits) = waits {
@@ -308,59 +325,9 @@ impl Xmpp {
             let answer = message(to, "chat", &self.id("encrypted"), told, "");
             return self.say(&answer).await.map_err(|error| LinkError::Lost(error.to_string()));
         }
+        self.with_file(link, stanza, &mut arrival).await;
         link.room().await;
         link.take(arrival).await.map_err(LinkError::from)
-    }
-
-    /// A message in everybody's words; nothing when it is our own or says nothing.
-    fn arrival(&self, stanza: &Element) -> Option<Arrival> {
-        let from = stanza.get("from");
-        let room = stanza.get("type") == "groupchat";
-        let nick = from.split_once('/').map(|(_, nick)| nick).unwrap_or_default();
-        if bare(from).eq_ignore_ascii_case(&self.jid)
-            || (room && (nick == self.user() || nick.is_empty()))
-        {
-            return None;
-        }
-        let body = stanza.child("body").map(|body| body.text.trim()).unwrap_or_default();
-        let reactions = stanza.child("reactions");
-        let emoji = reactions.and_then(|it| it.child("reaction")).map(|it| it.text.clone());
-        if body.is_empty() && emoji.is_none() {
-            return None;
-        }
-        let origin = stanza.child_of("origin-id", SID).map(|it| it.get("id"));
-        let id = origin.filter(|id| !id.is_empty()).unwrap_or(stanza.get("id"));
-        let id = if id.is_empty() { format!("at-{}", now_ms()) } else { id.to_owned() };
-        let who = if room {
-            self.people.lock().get(from).cloned()
-        } else {
-            Some(bare(from).to_lowercase())
-        };
-        let named = body.to_lowercase().starts_with(&self.user().to_lowercase());
-        let words = if room && named {
-            body.get(self.user().len()..).unwrap_or(body).trim_start_matches([':', ',', ' '])
-        } else {
-            body
-        };
-        let kind = match (&emoji, stanza.child("replace")) {
-            (Some(emoji), _) => ArrivalKind::Reaction(emoji.clone()),
-            (None, Some(_)) => ArrivalKind::Edited,
-            (None, None) => ArrivalKind::Message,
-        };
-        let about = reactions.or_else(|| stanza.child("replace")).map(|it| it.get("id").to_owned());
-        Some(Arrival {
-            message: about.unwrap_or_else(|| stanza.get("id").to_owned()),
-            kind,
-            chat_name: bare(from).to_owned(),
-            chat_kind: if room { ChatKind::Group } else { ChatKind::Dm },
-            sender: Sender {
-                id: who,
-                name: if room { nick.to_owned() } else { bare(from).to_owned() },
-                ..Sender::default()
-            },
-            addressed: !room || named,
-            ..Arrival::text(&bare(from).to_lowercase(), "", &format!("{}/{id}", bare(from)), words)
-        })
     }
 
     /// Sends a stanza, and waits until the server has dealt with it: it answers in order.
@@ -405,18 +372,6 @@ fn ping(id: &str) -> String {
     format!("<iq type='get' id='{id}'><ping xmlns='urn:xmpp:ping'/></iq>")
 }
 
-/// Milliseconds since 1970 of `2026-11-17T08:09:10Z`.
-fn milliseconds(stamp: &str) -> Option<i64> {
-    let part = |from: usize, to: usize| stamp.get(from..to)?.parse::<i64>().ok();
-    let (year, month, day) = (part(0, 4)?, part(5, 7)?, part(8, 10)?);
-    let (hour, minute, second) = (part(11, 13)?, part(14, 16)?, part(17, 19)?);
-    // Days since 1970 by the civil calendar, with years that begin in March.
-    let (year, month) = if month <= 2 { (year - 1, month + 9) } else { (year, month - 3) };
-    let days =
-        365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1 - 719_468;
-    Some(((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000)
-}
-
 impl Platform for Xmpp {
     fn account(&self) -> &str {
         &self.jid
@@ -429,7 +384,13 @@ impl Platform for Xmpp {
     fn send<'a>(&'a self, outgoing: Outgoing<'a>) -> BoxFuture<'a, Result<String, SendError>> {
         Box::pin(async move {
             let (lane, id) = (outgoing.lane, outgoing.token);
-            let stanza = message(&lane.chat, self.kind_of(lane), id, outgoing.text, "");
+            let stanza = match outgoing.media {
+                Some(file) => {
+                    let (url, more) = self.uploaded(file).await?;
+                    message(&lane.chat, self.kind_of(lane), id, &url, &more)
+                }
+                None => message(&lane.chat, self.kind_of(lane), id, outgoing.text, ""),
+            };
             self.confirmed(&stanza, id).await?;
             Ok(id.to_owned())
         })

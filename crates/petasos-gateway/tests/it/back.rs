@@ -90,11 +90,11 @@ async fn retries(world: &World, platform: &str) {
 }
 
 /// A server of the test's own, which ends with it.
-struct Own(Child);
+pub(crate) struct Own(Child);
 
 impl Own {
     #[expect(clippy::disallowed_methods, reason = "a test starts servers of its own")]
-    async fn start(words: &[&str], port: u16) -> Self {
+    pub(crate) async fn start(words: &[&str], port: u16) -> Self {
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let own = Self(command.spawn().unwrap());
@@ -113,13 +113,13 @@ impl Drop for Own {
     }
 }
 
-fn put(path: &Path, text: &str) {
+pub(crate) fn put(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::io::Write::write_all(&mut std::fs::File::create(path).unwrap(), text.as_bytes()).unwrap();
 }
 
 /// Asks before it writes a list, sends a file when it is asked to, and otherwise repeats.
-fn helper(file: &Path) -> Scripted {
+pub(crate) fn helper(file: &Path) -> Scripted {
     let directive = format!("here it is\nMEDIA:{}", file.display());
     Scripted::default().otherwise(move |prompt, _| {
         let said = prompt.messages.iter().rev().find_map(|message| match message {

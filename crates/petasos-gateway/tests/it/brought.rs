@@ -57,6 +57,30 @@ async fn t7_unsigned_and_wrongly_signed_deliveries_are_not_read() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn t6_a_replayed_delivery_is_taken_and_answered_once() {
+    bounded(async {
+        let side = whatsapp_cloud::new().await;
+        let (_home, world) = begin(&side).await;
+        let port = side.vendor.port;
+        let body = Cloud::event(&Cloud::text("wamid.replayed", "once", crate::double::now()));
+        for _ in 0..5 {
+            let answered = tokio::task::block_in_place(|| hit(port, &Cloud::head(&body), &body));
+            assert_eq!(answered.unwrap().0, 200, "the vendor is told that it has arrived");
+        }
+        crate::world::holds("an answer", async || {
+            let done = [InboxState::Answered, InboxState::Delivered];
+            let depths = world.store.depths().await.unwrap();
+            depths.iter().any(|it| done.contains(&it.0))
+        })
+        .await;
+        let status = world.gateway.status().await.unwrap();
+        assert_eq!((status.counts["accepted"], status.counts["turns"]), (1, 1));
+        assert_eq!(status.counts["repeated"], 4);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn s97_an_answer_after_the_window_is_told_and_not_repeated() {
     bounded(async {
         let side = whatsapp_cloud::new().await;

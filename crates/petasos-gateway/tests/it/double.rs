@@ -33,6 +33,8 @@ impl Call {
 pub(crate) enum Reply {
     /// JSON with a status.
     Json(u16, Value),
+    /// JSON with a status and a header.
+    With(u16, (&'static str, String), Value),
     /// Bytes.
     Bytes(Vec<u8>),
     /// A WebSocket.
@@ -114,6 +116,16 @@ async fn serve(stream: TcpStream, vendor: &dyn Vendor, lines: &Lines) {
                 let head = format!(
                     "HTTP/1.1 {status} X\r\nContent-Type: application/json\r\n{}Content-Length: {}\r\n\r\n",
                     retry.unwrap_or_default(),
+                    body.len()
+                );
+                if writer.write_all(format!("{head}{body}").as_bytes()).await.is_err() {
+                    return;
+                }
+            }
+            Reply::With(status, (name, value), body) => {
+                let body = body.to_string();
+                let head = format!(
+                    "HTTP/1.1 {status} X\r\n{name}: {value}\r\nContent-Length: {}\r\n\r\n",
                     body.len()
                 );
                 if writer.write_all(format!("{head}{body}").as_bytes()).await.is_err() {

@@ -71,7 +71,7 @@ async fn s14_explain_says_what_the_gateway_does_in_500_configurations() {
             world = World::new(model()).await;
         }
         let settings = settings(world.home(), &config(&mut dice));
-        world.gateway.reload(&settings).unwrap();
+        world.gateway.reload(&settings).await.unwrap();
         let user = dice.one_of(&["una", "ben", "cyd"]);
         let group = dice.roll(2) == 0;
         let (chat, kind) = if group {

@@ -180,7 +180,7 @@ async fn t24_what_a_removed_person_left_in_the_queue_does_not_run() {
     until_counted(&world, InboxState::Running, 1).await;
     assert!(world.server.give(Arrival::text("c-ben", "ben", "2", "me too")).await);
     let fewer = crate::world::settings(std::path::Path::new("/nowhere"), &Config::allowing("una"));
-    world.gateway.reload(&fewer).unwrap();
+    world.gateway.reload(&fewer).await.unwrap();
     world.una("3", "/stop").await;
     until_counted(&world, InboxState::Ignored, 1).await;
     assert!(world.server.sent().iter().all(|it| it.lane.chat == "c-una"));

@@ -70,6 +70,44 @@ async fn s9_a_turn_is_not_interrupted_while_somebody_works_for_it_or_is_asked() 
 }
 
 #[tokio::test]
+async fn s9_a_turn_is_not_interrupted_while_its_conversation_is_shortened() {
+    const SMALL: &str = r#"{
+        "model": { "context_length": 64000 },
+        "compression": { "protect_last_n": 2, "target_ratio": 0.05, "protect_first_n": 1 }
+    }"#;
+    let long = "word ".repeat(30_000);
+    let model = Scripted::default().otherwise(move |prompt, role| match role {
+        Role::Compression => {
+            Act::After(Duration::from_secs(2), Box::new(Act::say("They talked a lot.")))
+        }
+        _ if said(&prompt.messages).starts_with("talk") => Act::say(&long),
+        _ => Act::Say(format!("heard: {}", said(&prompt.messages))),
+    });
+    let world = World::with(model, Config::allowing("una").and(SMALL)).await;
+    for (number, words) in ["talk", "talk more"].iter().enumerate() {
+        world.una(&format!("t{number}"), words).await;
+        holds("a long answer", async || {
+            let depths = world.store.depths().await.unwrap();
+            let done = |state| depths.iter().find(|it| it.0 == state).map_or(0, |it| it.1);
+            done(InboxState::Answered) + done(InboxState::Delivered) > number as u64
+        })
+        .await;
+    }
+    let summaries =
+        || world.model.asked().iter().filter(|asked| asked.role == Role::Compression).count();
+    let before = summaries();
+    world.una("1", "the third").await;
+    holds("a summary", async || summaries() > before).await;
+    world.una("2", "the fourth").await;
+    let sent = world.until("both answers", has("heard: the fourth")).await;
+    let texts: Vec<String> =
+        sent.iter().map(|it| it.text.chars().take(80).collect::<String>()).collect();
+    assert!(texts.iter().any(|it| it.contains("heard: the third")), "not interrupted: {texts:?}");
+    let depths = world.store.depths().await.unwrap();
+    assert!(!depths.iter().any(|it| it.0 == InboxState::Interrupted), "{depths:?}");
+}
+
+#[tokio::test]
 async fn s21_words_of_an_interrupted_turn_never_come_after_the_next_one_began() {
     for values in ["{}", STREAMING] {
         let story = "Once upon a time there was a very long story that nobody wanted";

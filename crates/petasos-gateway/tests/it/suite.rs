@@ -160,7 +160,8 @@ pub(crate) async fn begin(side: &dyn Side) -> (tempfile::TempDir, World) {
 
 async fn connects(side: &dyn Side, world: &World) {
     let state = || {
-        let account = world.gateway.accounts().iter().find(|it| it.def.name == side.name());
+        let accounts = world.gateway.accounts();
+        let account = accounts.iter().find(|it| it.def.name == side.name());
         account.unwrap().state().0
     };
     soon("a connection", side, || (state() == AccountState::Connected).then_some(())).await;
@@ -370,7 +371,8 @@ async fn refuses(side: &dyn Side) {
     };
     let world = World::with(script(Path::new("/nothing")), config).await;
     let state = |name: &str| {
-        let account = world.gateway.accounts().iter().find(|it| it.def.name == name);
+        let accounts = world.gateway.accounts();
+        let account = accounts.iter().find(|it| it.def.name == name);
         account.unwrap().state().0
     };
     soon("a refusal", side, || matches!(state(side.name()), AccountState::Fatal(_)).then_some(()))

@@ -5,7 +5,7 @@ use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "usage",
-    aliases: &["cost", "insights", "context"],
+    aliases: &["cost", "context"],
     usage: "",
     about: "Show what this conversation used",
     run: |live, words| Box::pin(run(live, words)),
@@ -22,12 +22,12 @@ async fn run(live: &mut LiveSession, _words: &str) -> Result<CommandOutcome, Str
     Ok(CommandOutcome::markdown(format!(
         "| | |\n|---|---|\n| requests | {} |\n| input tokens | {} ({hit} % from the cache) |\n\
          | output tokens | {} ({} of them reasoning) |\n| cost | {cost} |\n| messages | {} |\n\
-         | window | {} tokens |\n",
+         | window | {} |\n",
         used.requests,
         used.prompt(),
         used.output,
         used.reasoning,
         head.messages,
-        live.window().await,
+        live.window_told().await,
     )))
 }

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 pub(crate) const TOKEN: &str = "4242:AAHsecretsecretsecret";
-/// A picture of one dot.
-pub(crate) const PICTURE: &[u8] = b"\x89\x50\x4e\x47\x0d\x0a\x1a\x0a\x00\x00\x00\x0d\x49\x48\x44\x52\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\x0d\x49\x44\x41\x54\x78\xda\x63\x64\xf8\xcf\x50\x0f\x00\x03\x86\x01\x80\x5a\x34\x7d\x6b\x00\x00\x00\x00\x49\x45\x4e\x44\xae\x42\x60\x82";
+/// A picture of one dot, with a word about where it was taken.
+pub(crate) const PICTURE: &[u8] = b"\x89\x50\x4e\x47\x0d\x0a\x1a\x0a\x00\x00\x00\x0d\x49\x48\x44\x52\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\x20\x74\x45\x58\x74\x4c\x6f\x63\x61\x74\x69\x6f\x6e\x00\x74\x61\x6b\x65\x6e\x20\x61\x74\x20\x51\x75\x69\x6e\x63\x65\x20\x4c\x61\x6e\x65\x20\x31\x32\xe1\x06\x0f\x08\x00\x00\x00\x0d\x49\x44\x41\x54\x78\xda\x63\x64\xf8\xcf\x50\x0f\x00\x03\x86\x01\x80\x5a\x34\x7d\x6b\x00\x00\x00\x00\x49\x45\x4e\x44\xae\x42\x60\x82";
 const PATIENCE: Duration = Duration::from_mins(1);
 
 #[derive(Default)]
@@ -28,6 +28,8 @@ struct State {
     revoked: bool,
     /// What was spoken into it, kept as `voice/a.oga`.
     recording: Vec<u8>,
+    /// Another picture than the usual one.
+    picture: Option<Vec<u8>>,
 }
 
 /// The double; it lives as long as the test program.
@@ -77,6 +79,19 @@ impl BotApi {
         news.notify_all();
     }
 
+    /// Somebody writes where others read it, too.
+    pub(crate) fn group(&self, id: i64, chat: i64, from: i64, text: &str) {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let message = json!({
+            "message_id": id, "date": since.expect("a clock").as_secs(), "text": text,
+            "from": { "id": from, "is_bot": false, "first_name": "Una" },
+            "chat": { "id": chat, "type": "group", "title": "Friends" },
+        });
+        let (state, news) = &*self.shared;
+        lock(state).updates.push(json!({ "update_id": id, "message": message }));
+        news.notify_all();
+    }
+
     /// Somebody sends a picture, which the double keeps as `photos/a.png`.
     pub(crate) fn photo(&self, id: i64, from: i64, caption: &str) {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -89,6 +104,11 @@ impl BotApi {
         let (state, news) = &*self.shared;
         lock(state).updates.push(json!({ "update_id": id, "message": message }));
         news.notify_all();
+    }
+
+    /// From now on pictures are this one.
+    pub(crate) fn pictures_are(&self, bytes: Vec<u8>) {
+        lock(&self.shared.0).picture = Some(bytes);
     }
 
     /// Somebody speaks.
@@ -209,11 +229,12 @@ fn serve(socket: TcpStream, shared: &(Mutex<State>, Condvar)) -> std::io::Result
         let method = first.split(' ').nth(1).unwrap_or_default();
         let method = method.strip_prefix(&format!("/bot{TOKEN}/")).unwrap_or_default().to_owned();
         if method.starts_with("photos/") {
+            let picture = lock(&shared.0).picture.clone().unwrap_or_else(|| PICTURE.to_vec());
             let head = format!(
                 "HTTP/1.1 200 X\r\ncontent-type: image/png\r\ncontent-length: {}\r\n\r\n",
-                PICTURE.len()
+                picture.len()
             );
-            reader.get_mut().write_all(&[head.as_bytes(), PICTURE].concat())?;
+            reader.get_mut().write_all(&[head.into_bytes(), picture].concat())?;
             continue;
         }
         if method.starts_with("voice/") {

@@ -1,9 +1,11 @@
 //! The gateway as a program, with people on Telegram's double: who reads what, how it starts, ends
 //! and comes back.
 
+mod elsewhere;
 mod grants;
 mod limits;
 mod seen;
+mod threats;
 mod upgrade;
 
 use std::path::{Path, PathBuf};

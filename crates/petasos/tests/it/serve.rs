@@ -124,7 +124,7 @@ impl Drop for Server {
 }
 
 #[test]
-fn s109_without_a_key_or_with_a_bad_one_it_does_not_start() {
+fn s109_t18_without_a_key_or_with_a_bad_one_it_does_not_start() {
     let home = Home::temp();
     let none = petasos(&home).run(&["serve", "--port", "0"]);
     assert_eq!(none.code, Some(78), "{}", none.stderr);

@@ -14,6 +14,8 @@ pub(crate) struct WeCom {
     sent: Mutex<Vec<Arrived>>,
     said: Mutex<Vec<(u32, String)>>,
     files: Mutex<Vec<Vec<u8>>>,
+    /// What is being put: what was said of it, and its pieces so far.
+    put: Mutex<(Value, Vec<u8>)>,
     slow: Mutex<bool>,
 }
 
@@ -23,6 +25,7 @@ pub(crate) async fn new() -> Double<WeCom> {
         sent: Mutex::default(),
         said: Mutex::default(),
         files: Mutex::default(),
+        put: Mutex::default(),
         slow: Mutex::default(),
     })
     .await
@@ -43,11 +46,26 @@ impl Vendor for WeCom {
             let told = json!({ "headers": frame["headers"], "errcode": code, "errmsg": if code == 0 { "ok" } else { "no" } });
             vec![told.to_string()]
         };
+        let with = |body: &Value| {
+            let told =
+                json!({ "headers": frame["headers"], "errcode": 0, "errmsg": "ok", "body": body });
+            vec![told.to_string()]
+        };
         match frame["cmd"].as_str().unwrap() {
             "aibot_subscribe" => told(if body["secret"] == "sec" { 0 } else { 40_001 }),
             "aibot_send_msg" => {
                 if std::mem::take(&mut *self.slow.lock()) {
                     return told(846_604);
+                }
+                if body["msgtype"] == "file" {
+                    assert_eq!(body["file"]["media_id"], "media-1");
+                    let name = self.put.lock().0["filename"].as_str().map(str::to_owned);
+                    self.sent.lock().push(Arrived {
+                        chat: body["chatid"].as_str().unwrap().to_owned(),
+                        file: name,
+                        ..Arrived::default()
+                    });
+                    return told(0);
                 }
                 let card = &body["template_card"];
                 let text = body["markdown"]["content"]
@@ -64,6 +82,22 @@ impl Vendor for WeCom {
                     file: None,
                 });
                 told(0)
+            }
+            "aibot_upload_media_init" => {
+                *self.put.lock() = (body.clone(), Vec::new());
+                with(&json!({ "upload_id": "upload-1" }))
+            }
+            "aibot_upload_media_chunk" => {
+                assert_eq!(body["upload_id"], "upload-1");
+                let data = body["base64_data"].as_str().unwrap();
+                let piece = base64::engine::general_purpose::STANDARD.decode(data).unwrap();
+                self.put.lock().1.extend(piece);
+                told(0)
+            }
+            "aibot_upload_media_finish" => {
+                let put = self.put.lock();
+                assert_eq!(put.0["total_size"], put.1.len());
+                with(&json!({ "media_id": "media-1" }))
             }
             _ => told(0),
         }
@@ -102,7 +136,6 @@ impl Side for Double<WeCom> {
     fn skips(&self) -> &'static [(Step, &'static str)] {
         &[
             (Step::Edit, "the card's own answer is not spoken yet"),
-            (Step::MediaOut, "files are not sent yet"),
             (Step::CatchUp, "the server keeps nothing for a bot that is away"),
         ]
     }

@@ -1,8 +1,13 @@
 //! Pictures in chats for models that do not see.
 
+use base64::Engine as _;
+
 use super::gateway;
-use crate::bot_api::BotApi;
+use crate::bot_api::{BotApi, PICTURE};
 use crate::loopback::{Loopback, Say};
+
+/// Where the picture says that it was taken.
+const PLACE: &[u8] = b"Quince Lane 12";
 
 /// What the model of the conversation was told.
 fn told(model: &Loopback) -> String {
@@ -28,8 +33,16 @@ fn s53_a_picture_is_described_by_a_model_that_sees_or_told_by_its_place() {
         assert!(told.contains("what is this?") && told.contains(expected), "{told:.900}");
         assert!(told.contains("cache/images/"), "its place is told: {told:.900}");
         assert!(!told.contains("base64"), "a model that does not see is shown nothing");
+        let left = super::files_with(&home.agent(), PLACE);
+        assert!(left.is_empty(), "where it was taken is kept nowhere: {left:?}");
     }
     let looked = seeing.asked();
     assert_eq!(looked.len(), 1, "the picture was looked at once");
-    assert!(looked[0].to_string().contains("data:image/"));
+    let asked = looked[0].to_string();
+    assert!(asked.contains("data:image/"));
+    assert!(PICTURE.windows(PLACE.len()).any(|words| words == PLACE), "it came with its place");
+    let shown = asked.split("base64,").nth(1).and_then(|rest| rest.split('"').next());
+    let shown = base64::engine::general_purpose::STANDARD.decode(shown.expect("a picture"));
+    let shown = shown.expect("base64");
+    assert!(!shown.windows(PLACE.len()).any(|words| words == PLACE), "nobody is told its place");
 }
