@@ -40,7 +40,8 @@ fn is_secret_name(name: &str) -> bool {
 }
 
 fn is_secret_map(name: &str) -> bool {
-    matches!(name, "headers" | "env" | "docker_env" | "extra_headers" | "default_headers")
+    let plain = name.replace('_', "").to_ascii_lowercase();
+    matches!(plain.as_str(), "headers" | "env" | "dockerenv" | "extraheaders" | "defaultheaders")
 }
 
 /// A text that must not be shown.
@@ -97,6 +98,7 @@ mod tests {
             "key_env": "BOX_KEY",
             "base_url": "https://ada:pass@box.test/v1?x=1",
             "headers": {"X-Anything": "0123456789abcdef"},
+            "extraHeaders": {"X-Anything": "0123456789abcdef"},
             "models": [{"id": "m", "client_secret": "short"}],
             "max_tokens": 5,
         });
@@ -107,6 +109,7 @@ mod tests {
                 "key_env": "BOX_KEY",
                 "base_url": "https://ada:••••@box.test/v1?x=1",
                 "headers": {"X-Anything": "••••cdef"},
+                "extraHeaders": {"X-Anything": "••••cdef"},
                 "models": [{"id": "m", "client_secret": "••••"}],
                 "max_tokens": 5,
             })

@@ -16,6 +16,8 @@ const SETTLED_LATEST: Duration = Duration::from_secs(2);
 /// Drawing more often shows nothing more.
 const SOONEST: Duration = Duration::from_millis(25);
 
+/// A pipe may be so many lines ahead.
+const AHEAD_MAX: usize = 8;
 /// So many messages that wait are shown.
 const QUEUED_SHOWN: usize = 3;
 
@@ -66,7 +68,7 @@ impl Chat {
                         self.note(why);
                     }
                 }
-                pressed = self.input.pressed() => self.pressed(pressed),
+                pressed = self.input.pressed(), if !self.is_ahead() => self.pressed(pressed),
                 signal = self.signals.next() => self.signalled(signal),
                 _ = frames.tick() => {}
             }
@@ -76,6 +78,13 @@ impl Chat {
                 drawn = Instant::now();
             }
         }
+    }
+
+    /// Whether a pipe is so far ahead that its next line stays in it: nobody is there to say again
+    /// what a full queue refuses. A question is answered by the next line.
+    fn is_ahead(&self) -> bool {
+        let waiting = self.pending.len() + self.lines.len();
+        waiting >= AHEAD_MAX && self.question.is_none() && self.input.is_piped()
     }
 
     /// Waits for the end of a resize, but not for a window that never comes to rest.

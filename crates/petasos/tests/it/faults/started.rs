@@ -142,6 +142,12 @@ pub(super) fn memory(pid: u32, name: &str) -> u64 {
     kilobytes / 1024
 }
 
+/// Whether a process has not ended yet.
+pub(super) fn is_running(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
 /// How many descriptors a process holds.
 pub(super) fn descriptors(pid: u32) -> usize {
     std::fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
