@@ -39,6 +39,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
 /// How long the outcome is waited for; a message that is planned goes on without us.
 const WAIT: Duration = Duration::from_secs(20);
 
+/// The kind of a chat with one person.
+const ALONE: &str = "dm";
+
 /// Some platform can be written to.
 static PLATFORMS: CheckDef = CheckDef {
     id: "deliveries",
@@ -183,8 +186,9 @@ impl SendMessage {
         }
     }
 
-    /// A message to this very chat leaves nothing behind that the reply would not. A person who is
-    /// there owns the home channels, unless strangers' words may be speaking.
+    /// A message to this very chat leaves nothing behind that the reply would not, but for private
+    /// text that strangers may have asked for in front of others. A person who is there owns the
+    /// home channels, unless strangers' words may be speaking.
     fn effects_of(&self, work: &Work, cx: &CallContext) -> Effects {
         let (to, text) = match work {
             Work::Send(to, text) => (to, text.as_str()),
@@ -193,8 +197,8 @@ impl SendMessage {
         };
         let files = self.0.as_ref().map(|it| it.files(text)).unwrap_or_default();
         let reads = files.into_iter().map(|path| Effect::Read(PathBuf::from(path)));
-        let own =
-            to.is_at(&cx.address) || (to.home && cx.attended && cx.words.heat() == Heat::Clean);
+        let here = to.is_at(&cx.address) && !tells_all(to, text, cx);
+        let own = here || (to.home && cx.attended && cx.words.heat() == Heat::Clean);
         let sends = (!own).then(|| Effect::Send { target: to.to_string() });
         sends.into_iter().chain(reads).collect()
     }
@@ -237,6 +241,17 @@ impl SendMessage {
             }
         }
     }
+}
+
+/// Whether private text would be told to several people while strangers' words may be speaking:
+/// those of this turn or, where nobody can be asked, of any. A chat of an unknown kind is a group.
+fn tells_all(to: &Destination, text: &str, cx: &CallContext) -> bool {
+    let close = match cx.words.heat() {
+        Heat::Hot => true,
+        Heat::Warm => !cx.attended,
+        Heat::Clean => false,
+    };
+    close && to.kind != ALONE && cx.words.leaks(text)
 }
 
 fn sent(to: &Destination, receipt: Receipt) -> Value {

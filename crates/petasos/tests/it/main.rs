@@ -17,6 +17,7 @@ mod doctor;
 mod everywhere;
 mod faults;
 mod gateway;
+mod groups;
 mod hooks;
 mod import;
 mod injected;
