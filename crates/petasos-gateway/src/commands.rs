@@ -5,7 +5,7 @@ use std::sync::Arc;
 use petasos_contract::SessionId;
 use petasos_contract::message::Content;
 use petasos_session::command::{self, AfterCommand};
-use petasos_session::{CommandOutcome, EndReason, Input, Session};
+use petasos_session::{CommandInfo, CommandOutcome, EndReason, Input, Session};
 use petasos_store::{
     DeliveryClass, Filter, InboundKind, InboxRow, InboxState, NewDelivery, SessionHead,
     SessionScope, StoreError,
@@ -72,6 +72,17 @@ const AT_A_TERMINAL: &[&str] = &[
 /// The commands of chats, and what each does.
 pub(crate) fn own() -> impl Iterator<Item = (String, String)> {
     CHAT_COMMANDS.iter().map(|own| (own.name.to_owned(), own.about.to_owned()))
+}
+
+/// The commands of chats, for whoever describes them.
+pub fn chat_commands() -> Vec<CommandInfo> {
+    let described = |own: &ChatCommand| CommandInfo {
+        name: own.name.to_owned(),
+        aliases: Vec::new(),
+        usage: own.usage.to_owned(),
+        about: own.about.to_owned(),
+    };
+    CHAT_COMMANDS.iter().map(described).collect()
 }
 
 /// Whether a command makes no sense in a chat.

@@ -55,8 +55,8 @@ mod commands;
 #[cfg(feature = "platforms")]
 mod crypt;
 mod delivery;
-mod elsewhere;
 pub mod display;
+mod elsewhere;
 mod explain;
 mod flood;
 mod gateway;
@@ -98,6 +98,7 @@ mod upkeep;
 mod watch;
 
 pub use account::{Account, AccountState};
+pub use commands::chat_commands;
 pub use elsewhere::Wanted;
 pub use explain::{Explained, explain};
 pub use gateway::{Gateway, GatewayHost, GatewayParts};

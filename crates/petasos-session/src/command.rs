@@ -263,6 +263,11 @@ fn names(extras: &[Arc<dyn Extra>]) -> impl Iterator<Item = String> {
     built_in().map(str::to_owned).chain(extras.iter().map(|extra| extra.name().to_owned()))
 }
 
+/// Every built-in command of sessions.
+pub fn described() -> Vec<CommandInfo> {
+    listed(&[])
+}
+
 /// Every command.
 pub(crate) fn listed(extras: &[Arc<dyn Extra>]) -> Vec<CommandInfo> {
     let built = COMMANDS.iter().map(|one| CommandInfo {

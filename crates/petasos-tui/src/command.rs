@@ -26,6 +26,17 @@ pub(crate) fn find(name: &str) -> Option<&'static Slash> {
     SLASHES.iter().copied().find(|slash| slash.name == name || slash.aliases.contains(&name))
 }
 
+/// Every command of the screen.
+pub fn described() -> Vec<CommandInfo> {
+    let own = SLASHES.iter().map(|slash| CommandInfo {
+        name: slash.name.to_owned(),
+        aliases: slash.aliases.iter().map(|alias| (*alias).to_owned()).collect(),
+        usage: slash.usage.to_owned(),
+        about: slash.about.to_owned(),
+    });
+    own.collect()
+}
+
 /// The names that no added command can have.
 pub fn built_in() -> impl Iterator<Item = &'static str> {
     SLASHES.iter().flat_map(|slash| [slash.name].into_iter().chain(slash.aliases.iter().copied()))
@@ -33,12 +44,7 @@ pub fn built_in() -> impl Iterator<Item = &'static str> {
 
 /// Every command that can be typed here: the screen's, and the session's that it does not replace.
 pub(crate) fn listed(session: Vec<CommandInfo>) -> Vec<CommandInfo> {
-    let own = SLASHES.iter().map(|slash| CommandInfo {
-        name: slash.name.to_owned(),
-        aliases: slash.aliases.iter().map(|alias| (*alias).to_owned()).collect(),
-        usage: slash.usage.to_owned(),
-        about: slash.about.to_owned(),
-    });
+    let own = described().into_iter();
     let others = session.into_iter().filter(|info| find(&info.name).is_none());
     let mut all: Vec<CommandInfo> = own.chain(others).collect();
     all.sort_by(|one, other| one.name.cmp(&other.name));

@@ -10,7 +10,8 @@
 //! | `command`, `slash/` | commands of the screen, one a file; all others are the session's |
 //! | `composer`, `draft`, `input`, `picker`, `raw`, `signals` | words from the person |
 //! | `view`, `calls`, `subagents`, `diff`, `status`, `progress`, `watch` | what a turn shows, in a chat and elsewhere |
-//! | `markdown`, `highlight`, `line`, `skin`, `bidi` | text with styles, and how it is seen |
+//! | `markdown`, `highlight`, `line`, `flow`, `skin`, `bidi` | text with styles, and how it is seen |
+//! | `words` | the words of a reply as they come |
 //! | `screen` | the only writer |
 
 mod bidi;
@@ -20,6 +21,7 @@ pub mod command;
 pub mod composer;
 mod diff;
 mod draft;
+pub mod flow;
 pub mod highlight;
 mod input;
 pub mod line;
@@ -39,7 +41,7 @@ mod words;
 
 pub use bidi::Order;
 pub use chat::{ChatError, Clipboard, Ears, Editor, Mouth, Pictures, Setup, run};
-pub use command::built_in;
+pub use command::{built_in, described};
 pub use screen::Look;
 pub use skin::Skin;
 pub use watch::Watch;

@@ -28,7 +28,7 @@ struct Own {
     name: &'static str,
     about: &'static str,
     host: Arc<Host>,
-    run: for<'a> fn(&'a Arc<Host>, &'a str) -> Said<'a>,
+    run: Run,
 }
 
 impl Extra for Own {
@@ -45,20 +45,26 @@ impl Extra for Own {
     }
 }
 
-/// All of them.
+/// How one is run.
+type Run = for<'a> fn(&'a Arc<Host>, &'a str) -> Said<'a>;
+
+/// All of them: name, what it does, and how.
+pub(crate) const COMMANDS: [(&str, &str, Run); 3] = [
+    ("kanban", "List the tasks of the board", |host, words| Box::pin(kanban(host, words))),
+    ("curator", "What the curator of skills would do, or do it: `run`", |host, words| {
+        Box::pin(std::future::ready(curator_of(host, words)))
+    }),
+    ("debug", "Write a page of facts about this program to a file", |host, words| {
+        Box::pin(std::future::ready(debug(host, words)))
+    }),
+];
+
+/// The commands, on a host.
 pub(crate) fn of(host: &Arc<Host>) -> Vec<Arc<dyn Extra>> {
-    let own = |name, about, run| {
+    let own = |(name, about, run)| {
         Arc::new(Own { name, about, host: Arc::clone(host), run }) as Arc<dyn Extra>
     };
-    vec![
-        own("kanban", "List the tasks of the board", |host, words| Box::pin(kanban(host, words))),
-        own("curator", "What the curator of skills would do, or do it: `run`", |host, words| {
-            Box::pin(std::future::ready(curator_of(host, words)))
-        }),
-        own("debug", "Write a page of facts about this program to a file", |host, words| {
-            Box::pin(std::future::ready(debug(host, words)))
-        }),
-    ]
+    COMMANDS.into_iter().map(own).collect()
 }
 
 async fn kanban(host: &Arc<Host>, words: &str) -> Result<String, String> {

@@ -4,6 +4,7 @@
 //! read on from the last message that was stored. A nonce makes a repeated send one message.
 
 mod event;
+mod menu;
 mod outgoing;
 
 use std::collections::HashMap;
@@ -261,6 +262,7 @@ impl Discord {
                 *self.session.lock() = fresh.map(|(id, url)| Resumable { id, url, sequence: 0 });
                 link.progress();
                 self.catch_up(link, me).await?;
+                self.set_menu(link).await?;
             }
             "RESUMED" => link.progress(),
             "GUILD_CREATE" | "THREAD_LIST_SYNC" => {
@@ -275,11 +277,10 @@ impl Discord {
                     link.take(arrival).await?;
                 }
             }
-            "INTERACTION_CREATE" => {
-                if let Some(arrival) = self.press(event) {
-                    link.take(arrival).await?;
-                }
-            }
+            "INTERACTION_CREATE" => match self.press(event) {
+                Some(arrival) => link.take(arrival).await?,
+                None => self.called(link, event).await?,
+            },
             _ => {}
         }
         if let (Some(session), Some(sequence)) =

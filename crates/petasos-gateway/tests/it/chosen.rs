@@ -114,3 +114,42 @@ async fn s57_everybody_is_told_what_they_may_run_a_page_at_a_time() {
     let second = world.texts("c-ben", 2).await[1].clone();
     assert!(second.contains("(2 of ") && !second.contains("`/whoami"), "{second}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s62_discords_menu_is_set_once_and_a_command_of_it_is_answered() {
+    crate::suite::bounded(async {
+        let side = crate::doubles::discord::new().await;
+        let (home, world) = crate::suite::begin(&side).await;
+        crate::world::holds("a menu", async || side.menu().1 == 1).await;
+        let (menu, _) = side.menu();
+        let menu = menu.as_array().unwrap();
+        assert!(menu.len() > 20 && menu.len() <= 100, "{menu:?}");
+        for item in menu {
+            let (name, about) = (item["name"].as_str().unwrap(), item["description"].as_str());
+            assert!(
+                name.len() <= 32 && about.is_some_and(|it| (1..=100).contains(&it.chars().count()))
+            );
+        }
+        side.choose(1, "version", "");
+        crate::suite::arrives(&side, "the version", |it| it.text.contains("petasos ")).await;
+        assert_eq!(side.answers()[0]["data"]["content"], "`/version`", "heard at once");
+        // The same menu is not set again, by a new connection or a new process.
+        drop(world);
+        crate::world::forget_owner(home.path());
+        let config = Config {
+            values: Box::leak(crate::suite::Side::values(&side).into_boxed_str()),
+            variables: crate::suite::Side::variables(&side),
+            platforms: petasos_gateway::PLATFORMS
+                .iter()
+                .copied()
+                .filter(|def| def.name == "discord")
+                .collect(),
+            ..Config::default()
+        };
+        let _world = World::at(home.path(), std::sync::Arc::default(), echo(), config).await;
+        side.choose(2, "whoami", "");
+        crate::suite::arrives(&side, "who she is", |it| it.text.contains("1001")).await;
+        assert_eq!(side.menu().1, 1);
+    })
+    .await;
+}

@@ -8,6 +8,7 @@ use petasos_agent::LOOP_TOOLS;
 use petasos_approval::RULES;
 use petasos_runtime::registry::DEFAULT_EMOJI;
 use petasos_runtime::toolsets::{self, TOOLSETS};
+use petasos_session::{COMMAND_TABLE, CommandClass, CommandInfo, MidRun};
 use petasos_tools::BUILTIN;
 use serde_json::Value;
 
@@ -36,6 +37,8 @@ enum Page {
     Config,
     /// The rules of approval
     Rules,
+    /// The slash commands of conversations
+    Slash,
     /// What editors must be told
     Editors,
 }
@@ -47,6 +50,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         Page::Commands => commands(),
         Page::Config => Ok(petasos_config::reference::markdown()),
         Page::Rules => rules(),
+        Page::Slash => slash(),
         Page::Editors => Ok(petasos_acp::snippets::page()),
     };
     session.out.text(&page.map_err(|error| Report::new(error.to_string()))?);
@@ -159,6 +163,57 @@ fn commands() -> Text {
     Ok(page)
 }
 
+/// What is said about a slash command by whoever has it.
+fn said_of(name: &str) -> Option<CommandInfo> {
+    let plain = |(name, about): (&str, &str)| CommandInfo {
+        name: name.to_owned(),
+        aliases: Vec::new(),
+        usage: String::new(),
+        about: about.to_owned(),
+    };
+    let of_program = crate::extras::COMMANDS.iter().map(|(name, about, _)| plain((name, about)));
+    let all = petasos_session::command::described()
+        .into_iter()
+        .chain(petasos_gateway::chat_commands())
+        .chain(petasos_tui::described())
+        .chain(of_program)
+        .chain([plain(("start", "Say nothing: the first contact is recorded"))]);
+    all.into_iter().find(|info| info.name == name)
+}
+
+fn slash() -> Text {
+    let how = "`/help` shows those that you may run. In a chat, everybody who may write runs the \
+               first class, `user_allowed_commands` and administrators the second; skills are \
+               called by their names. Three letters that begin one command and no other are enough";
+    let mut page = heading("Slash commands", how)?;
+    writeln!(page, "\n| command | does | who, in a chat | while a turn runs | where |")?;
+    writeln!(page, "|---|---|---|---|---|")?;
+    for row in COMMAND_TABLE {
+        let Some(info) = said_of(row.name) else { continue };
+        let who = match row.class {
+            CommandClass::Everybody => "everybody",
+            CommandClass::User => "those who are let",
+            CommandClass::Admin => "administrators",
+            CommandClass::Owner => "the owner",
+        };
+        let mid_run = match row.mid_run {
+            MidRun::Now => "at once",
+            MidRun::Ends => "ends it",
+            MidRun::Busy => "says that it works",
+        };
+        let place = |sign| match sign {
+            'c' => "terminal",
+            'g' => "chats",
+            _ => "editors",
+        };
+        let places: Vec<&str> = row.places.chars().map(place).collect();
+        let (space, usage) = (if info.usage.is_empty() { "" } else { " " }, cell(&info.usage));
+        let (name, about, places) = (row.name, cell(&info.about), places.join(", "));
+        writeln!(page, "| `/{name}{space}{usage}` | {about} | {who} | {mid_run} | {places} |")?;
+    }
+    Ok(page)
+}
+
 /// One command and its subcommands; depth is bounded by the command tree itself.
 fn describe(
     page: &mut String,
@@ -198,4 +253,23 @@ fn heading(title: &str, how: &str) -> Text {
 /// Text that fits in a table.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s57_every_row_of_the_table_is_a_command_with_help_and_every_command_has_a_row() {
+        for row in COMMAND_TABLE {
+            let info = said_of(row.name);
+            assert!(info.is_some_and(|it| !it.about.is_empty()), "/{} has no help", row.name);
+            assert!(!row.places.is_empty(), "/{} is nowhere", row.name);
+        }
+        let all = petasos_gateway::chat_commands().into_iter().chain(petasos_tui::described());
+        let names = all.map(|info| info.name);
+        for name in names.chain(crate::extras::COMMANDS.iter().map(|it| it.0.to_owned())) {
+            assert!(petasos_session::command_row(&name).is_some(), "/{name} is not in the table");
+        }
+    }
 }

@@ -20,6 +20,8 @@ pub(crate) struct Discord {
     edits: Mutex<usize>,
     presses: Mutex<Vec<Value>>,
     slow: Mutex<bool>,
+    /// The commands that it shows, and how often they were set.
+    menu: Mutex<(Value, usize)>,
     sequence: Mutex<u64>,
     /// Sessions are forgotten, so that a new connection must read on by itself.
     pub(crate) resumes: Mutex<Vec<Value>>,
@@ -34,6 +36,7 @@ pub(crate) async fn new() -> Double<Discord> {
         edits: Mutex::default(),
         presses: Mutex::default(),
         slow: Mutex::default(),
+        menu: Mutex::new((json!([]), 0)),
         sequence: Mutex::default(),
         resumes: Mutex::default(),
     })
@@ -79,6 +82,15 @@ impl Vendor for Discord {
         }
         match (call.method.as_str(), path) {
             ("GET", "/api/users/@me") => Reply::Json(200, json!({ "id": BOT, "username": "bot" })),
+            ("GET", "/api/applications/@me") => Reply::Json(200, json!({ "id": "4711" })),
+            ("GET", "/api/applications/4711/commands") => {
+                Reply::Json(200, self.menu.lock().0.clone())
+            }
+            ("PUT", "/api/applications/4711/commands") => {
+                let mut menu = self.menu.lock();
+                *menu = (call.json(), menu.1 + 1);
+                Reply::Json(200, menu.0.clone())
+            }
             ("GET", "/api/gateway/bot") => Reply::Json(
                 200,
                 json!({ "url": format!("{}/gateway", self.url.replace("http:", "ws:")), "shards": 1 }),
@@ -177,6 +189,29 @@ impl Discord {
         let buttons = buttons.map(|it| it["custom_id"].as_str().unwrap().to_owned()).collect();
         self.sent.lock().push(Arrived { chat: CHANNEL.to_owned(), text: content, buttons, file });
         Reply::Json(200, json!({ "id": id }))
+    }
+}
+
+impl Double<Discord> {
+    /// The commands that it shows, and how often they were set.
+    pub(crate) fn menu(&self) -> (Value, usize) {
+        self.vendor.menu.lock().clone()
+    }
+
+    /// Una chooses a command from the menu.
+    pub(crate) fn choose(&self, id: u32, name: &str, words: &str) {
+        let chosen = json!({
+            "id": snowflake(id), "token": "tok", "type": 2, "channel_id": CHANNEL,
+            "user": { "id": UNA, "username": "una" },
+            "data": { "id": "1", "name": name, "type": 1,
+                "options": [{ "name": "words", "type": 3, "value": words }] },
+        });
+        self.push(&self.vendor.event("INTERACTION_CREATE", &chosen));
+    }
+
+    /// What was answered to what she pressed and chose.
+    pub(crate) fn answers(&self) -> Vec<Value> {
+        self.vendor.presses.lock().clone()
     }
 }
 
