@@ -119,6 +119,11 @@ impl Account {
         self.retired.load(Ordering::Acquire)
     }
 
+    /// Whether choices can be pressed here.
+    pub(crate) fn has_buttons(&self) -> bool {
+        self.platform.buttons().unwrap_or(self.def.buttons)
+    }
+
     /// Platform and account.
     pub fn name(&self) -> String {
         format!("{}/{}", self.def.name, self.platform.account())

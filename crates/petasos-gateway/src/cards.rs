@@ -84,7 +84,7 @@ impl Shared {
     /// Puts a card into its chat.
     async fn show(&self, card: Card, reply_to: Option<String>) -> Result<(), StoreError> {
         let (lane, id) = (card.lane.clone(), card_id(&card.question));
-        let buttons = self.account(&lane).is_some_and(|account| account.def.buttons);
+        let buttons = self.account(&lane).is_some_and(|account| account.has_buttons());
         let (subject, whole) = self.subject_for(&card);
         let body = card_text(&card, buttons, &subject);
         let choices = if buttons { buttons_of(&card.question) } else { Vec::new() };
@@ -409,7 +409,7 @@ impl Shared {
     pub(crate) async fn redraw(&self, card: Option<Card>) {
         let Some(card) = &card else { return };
         let outcome = card.closed.as_deref().unwrap_or_default();
-        let Some(account) = self.account(&card.lane).filter(|account| account.def.buttons) else {
+        let Some(account) = self.account(&card.lane).filter(|account| account.has_buttons()) else {
             return;
         };
         let Some(row) = self.arrived(card).await else { return };

@@ -21,6 +21,8 @@ use crate::turns::Ended;
 const FOOTER: &str = "footer";
 const PROGRESS: &str = "progress";
 const VOICE: &str = "voice";
+/// How full the windows of so many conversations are is remembered.
+const FOOTERS_MAX: usize = 4096;
 
 /// Which answers are said aloud.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -129,6 +131,9 @@ impl Shared {
             window: view.window,
             read,
         };
+        if footers.len() >= FOOTERS_MAX {
+            footers.clear();
+        }
         footers.insert(session.id().as_str().to_owned(), footer);
     }
 

@@ -79,7 +79,7 @@ impl Shared {
             Offer { id: message.id.clone(), lane: message.lane(), sender: message.sender.clone() };
         self.offers.keep(offer);
         let first: String = message.text.chars().take(200).collect();
-        let has_buttons = self.account(&message.lane()).is_some_and(|it| it.def.buttons);
+        let has_buttons = self.account(&message.lane()).is_some_and(|it| it.has_buttons());
         let how = if has_buttons { "" } else { "\n\nreply: run / drop" };
         let body =
             format!("This is from {minutes} minutes ago; still wanted?\n\n> {}{how}", first.trim());

@@ -440,6 +440,11 @@ pub trait Platform: Send + Sync {
         Box::pin(async {})
     }
 
+    /// Whether choices can be pressed on this account, where that is not so for all of its platform.
+    fn buttons(&self) -> Option<bool> {
+        None
+    }
+
     /// Whether the account works, without reading anything; says who we are.
     fn probe(&self) -> BoxFuture<'_, Result<String, LinkError>> {
         Box::pin(async { Ok(NOT_TRIED.to_owned()) })

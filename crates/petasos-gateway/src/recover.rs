@@ -285,7 +285,7 @@ impl Shared {
             return Ok(());
         }
         self.end_running(&row.id);
-        let buttons = self.account(&row.message.key.lane()).is_some_and(|it| it.def.buttons);
+        let buttons = self.account(&row.message.key.lane()).is_some_and(|it| it.has_buttons());
         let text = match far {
             Reached::Call(call) => {
                 let call: String = self.host.redact(&call).chars().take(300).collect();

@@ -3,6 +3,8 @@
 //! A pending identity makes a repeated send one post. After a break each channel is read on from
 //! the newest post that was stored.
 
+mod buttons;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -72,6 +74,7 @@ struct Mattermost {
     api: Api,
     thread_replies: bool,
     me: Mutex<Option<Me>>,
+    callback: Option<buttons::Callback>,
 }
 
 #[derive(Debug, Clone)]
@@ -100,8 +103,9 @@ fn open(opening: &Opening<'_>) -> Opened {
     let base = format!("{}/api/v4", url.trim_end_matches('/'));
     let api = Api::new(opening.net, &base, key, "mattermost")?;
     let account = url.trim_end_matches('/').rsplit('/').next().unwrap_or("bot").to_owned();
-    let token = Secret::new(token);
-    Ok(vec![Arc::new(Mattermost { account, token, api, thread_replies, me: Mutex::default() })])
+    let callback = buttons::Callback::of(opening, &token)?;
+    let (token, me) = (Secret::new(token), Mutex::default());
+    Ok(vec![Arc::new(Mattermost { account, token, api, thread_replies, me, callback })])
 }
 
 impl Mattermost {
@@ -312,7 +316,23 @@ impl Platform for Mattermost {
     }
 
     fn run<'a>(&'a self, link: &'a Link) -> BoxFuture<'a, Result<(), LinkError>> {
-        Box::pin(self.read(link))
+        Box::pin(async move {
+            tokio::select! {
+                ended = self.read(link) => ended,
+                ended = self.presses(link) => ended,
+            }
+        })
+    }
+
+    fn buttons(&self) -> Option<bool> {
+        Some(self.callback.is_some())
+    }
+
+    fn acknowledge<'a>(&'a self, press: &'a str, word: &'a str) -> BoxFuture<'a, ()> {
+        if let Some(callback) = &self.callback {
+            callback.told(press, word);
+        }
+        Box::pin(async {})
     }
 
     fn send<'a>(&'a self, message: Outgoing<'a>) -> BoxFuture<'a, Result<String, SendError>> {
@@ -325,6 +345,10 @@ impl Platform for Mattermost {
                 "root_id": root,
                 "pending_post_id": message.token,
             });
+            if let Some(callback) = self.callback.as_ref().filter(|_| !message.buttons.is_empty()) {
+                let attachments = callback.attachments(message.buttons);
+                body["props"] = json!({ "attachments": attachments });
+            }
             if let Some(file) = message.media {
                 body["file_ids"] = json!([self.upload(message.lane, file).await?]);
             }
@@ -341,7 +365,8 @@ impl Platform for Mattermost {
     ) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move {
             let path = format!("posts/{}/patch", segment(message));
-            let body = json!({ "message": text });
+            // What was decided is no longer pressed.
+            let body = json!({ "message": text, "props": { "attachments": [] } });
             let answer = self.api.call(Method::PUT, &path, Some(&body), CALL).await;
             let answer = answer.map_err(|error| send_error(&error))?;
             if answer.is_ok() { Ok(()) } else { Err(refused(&answer)) }

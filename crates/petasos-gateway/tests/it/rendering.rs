@@ -114,35 +114,38 @@ fn is_balanced_html(text: &str) -> bool {
     open.is_empty()
 }
 
+/// What holds of every part of a text.
+fn holds_of(dialect: Dialect, unit: Unit, limit: usize, text: &str) {
+    for part in form(dialect, limit, unit).parts(text) {
+        assert!(!part.trim().is_empty(), "{dialect:?} {text:?}");
+        let measured = unit.measure(&part);
+        assert!(measured <= limit, "{dialect:?} {unit:?} {measured} > {limit}: {part:?}");
+        if matches!(dialect, Dialect::TelegramHtml | Dialect::Html) {
+            assert!(is_balanced_html(&part), "{dialect:?}: {part:?}");
+        }
+        if matches!(dialect, Dialect::Discord | Dialect::CommonMark) {
+            let fences = part.lines().filter(|line| line.trim_start().starts_with("```")).count();
+            assert_eq!(fences % 2, 0, "{dialect:?}: {part:?}");
+        }
+    }
+}
+
 #[test]
 fn s43_s44_s46_every_part_fits_stands_alone_and_is_not_empty() {
+    const UNITS: [Unit; 3] = [Unit::Utf16, Unit::Chars, Unit::Bytes];
+    const LIMITS: [usize; 3] = [90, 400, 2000];
     let mut dice = Dice(7);
+    // Some texts every way, and ten thousand one way each.
     for round in 0..400 {
         let text = dice.text();
         for dialect in ALL {
-            for unit in [Unit::Utf16, Unit::Chars, Unit::Bytes] {
-                let limit = [90, 400, 2000][round % 3];
-                let parts = form(dialect, limit, unit).parts(&text);
-                for part in &parts {
-                    assert!(!part.trim().is_empty(), "{dialect:?} {text:?}");
-                    assert!(
-                        unit.measure(part) <= limit,
-                        "{dialect:?} {unit:?} {} > {limit}: {part:?}",
-                        unit.measure(part)
-                    );
-                    if matches!(dialect, Dialect::TelegramHtml | Dialect::Html) {
-                        assert!(is_balanced_html(part), "{dialect:?}: {part:?}");
-                    }
-                    if matches!(dialect, Dialect::Discord | Dialect::CommonMark) {
-                        let fences = part
-                            .lines()
-                            .filter(|line| line.trim_start().starts_with("```"))
-                            .count();
-                        assert_eq!(fences % 2, 0, "{dialect:?}: {part:?}");
-                    }
-                }
-            }
+            UNITS.into_iter().for_each(|unit| holds_of(dialect, unit, LIMITS[round % 3], &text));
         }
+    }
+    for round in 0..10_000 {
+        let dialect = ALL[round % ALL.len()];
+        let (unit, limit) = (UNITS[round / 3 % 3], LIMITS[round / 9 % 3]);
+        holds_of(dialect, unit, limit, &dice.text());
     }
 }
 

@@ -1,6 +1,8 @@
 //! The commands that Discord shows while somebody types a slash: set when they are others than those
 //! that it has, and taken like words.
 
+use std::time::Duration;
+
 use petasos_net::Method;
 use petasos_store::ChatKind;
 use serde_json::{Value, json};
@@ -13,6 +15,7 @@ use crate::menu::{MenuItem, MenuLimits};
 use crate::platform::{Arrival, LinkError, Platform as _, Sender};
 
 const LIMITS: MenuLimits = MenuLimits { items: 100, name: 32, about: 100 };
+const SYNC: Duration = Duration::from_secs(8);
 /// A command of the kind that is typed, and a text behind it.
 const TYPED: u64 = 1;
 const TEXT: u64 = 3;
@@ -32,7 +35,9 @@ impl Discord {
         if link.cursor("menu").await?.as_deref() == Some(&mark) {
             return Ok(());
         }
-        if let Err(why) = self.sync_menu(&items, &wanted).await {
+        // Meanwhile nobody gives a sign of life.
+        let synced = tokio::time::timeout(SYNC, self.sync_menu(&items, &wanted)).await;
+        if let Err(why) = synced.unwrap_or_else(|_| Err("no answer".to_owned())) {
             tracing::debug!(why, "the menu is as before");
             return Ok(());
         }

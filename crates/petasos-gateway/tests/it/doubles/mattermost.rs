@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::double::{Call, Double, Reply, Vendor};
+use crate::double::{Call, Double, Reply, Vendor, bring, free_port};
 use crate::suite::{Arrived, Side, Step};
 
 const UNA: &str = "unaunaunaunaunaunaunauna00";
@@ -20,10 +20,13 @@ pub(crate) struct Mattermost {
     slow: Mutex<bool>,
     sequence: Mutex<u64>,
     edits: Mutex<usize>,
+    /// Where it calls when a button is pressed, and what it was given for each.
+    port: u16,
+    contexts: Mutex<Vec<Value>>,
 }
 
 pub(crate) async fn new() -> Double<Mattermost> {
-    Double::new(|_| Mattermost::default()).await
+    Double::new(|_| Mattermost { port: free_port(), ..Mattermost::default() }).await
 }
 
 impl Mattermost {
@@ -65,6 +68,9 @@ impl Vendor for Mattermost {
             ("GET", "/api/v4/users/me") => {
                 Reply::Json(200, json!({ "id": BOT, "username": "bot" }))
             }
+            ("GET", "/api/v4/channels/channelchannelchannelchan0") => {
+                Reply::Json(200, json!({ "id": CHANNEL, "type": "D" }))
+            }
             ("POST", "/api/v4/users/me/typing") => Reply::Json(200, json!({})),
             ("GET", "/api/v4/files/f1/info") => {
                 Reply::Json(200, json!({ "id": "f1", "name": "in.txt", "mime_type": "text/plain" }))
@@ -103,7 +109,16 @@ impl Vendor for Mattermost {
                 pending.insert(token, id.clone());
                 let file = body["file_ids"][0].as_str().map(|_| "out.txt".to_owned());
                 let chat = body["channel_id"].as_str().unwrap().to_owned();
-                self.sent.lock().push(Arrived { chat, text, file, ..Arrived::default() });
+                let actions = body["props"]["attachments"][0]["actions"].as_array().cloned();
+                let contexts = actions.unwrap_or_default().into_iter().map(|it| {
+                    assert!(it["id"].as_str().unwrap().chars().all(|c| c.is_ascii_alphanumeric()));
+                    it["integration"]["context"].clone()
+                });
+                let contexts: Vec<Value> = contexts.collect();
+                let buttons =
+                    contexts.iter().map(|it| it["data"].as_str().unwrap().to_owned()).collect();
+                self.contexts.lock().extend(contexts);
+                self.sent.lock().push(Arrived { chat, text, file, buttons });
                 Reply::Json(201, json!({ "id": id }))
             }
             other => Reply::Json(404, json!({ "message": format!("{other:?}") })),
@@ -134,14 +149,13 @@ impl Side for Double<Mattermost> {
             ("MATTERMOST_URL", self.url.clone()),
             ("MATTERMOST_TOKEN", "mm-token".to_owned()),
             ("MATTERMOST_ALLOWED_USERS", UNA.to_owned()),
+            ("MATTERMOST_CALLBACK_URL", format!("http://127.0.0.1:{}/pressed", self.vendor.port)),
+            ("MATTERMOST_WEBHOOK_PORT", self.vendor.port.to_string()),
         ]
     }
 
     fn skips(&self) -> &'static [(Step, &'static str)] {
-        &[
-            (Step::Buttons, "buttons need an address that the server can call: cards are text"),
-            (Step::Edit, "text cards are not redrawn"),
-        ]
+        &[]
     }
 
     fn chat(&self) -> &'static str {
@@ -157,6 +171,21 @@ impl Side for Double<Mattermost> {
     fn again(&self, id: u32) {
         let same = self.vendor.posts.lock()[usize::try_from(id).unwrap() - 1].clone();
         self.push(&self.vendor.posted(&same));
+    }
+
+    fn press(&self, data: &str) {
+        let contexts = self.vendor.contexts.lock().clone();
+        let context = contexts.iter().find(|it| it["data"] == data);
+        // Whoever knows only the data of a button has not pressed it.
+        let context = context.cloned().unwrap_or_else(|| json!({ "data": data, "sign": "guess" }));
+        let body = json!({ "user_id": UNA, "user_name": "una", "channel_id": CHANNEL,
+            "post_id": "p", "trigger_id": format!("t-{data}"), "context": context });
+        let head = "POST /pressed HTTP/1.1\r\nContent-Type: application/json".to_owned();
+        bring(self.vendor.port, head, body.to_string().into_bytes());
+    }
+
+    fn edits(&self) -> usize {
+        *self.vendor.edits.lock()
     }
 
     fn give_file(&self, id: u32, _: &str, _: &[u8]) {
