@@ -90,6 +90,23 @@ impl Inbox {
         self.words.lock().drain(..).collect()
     }
 
+    /// Takes the guidance that nobody has read; news waits on.
+    pub fn unread_guidance(&self) -> Vec<String> {
+        let mut words = self.words.lock();
+        let (guidance, news) = std::mem::take(&mut *words).into_iter().fold(
+            (Vec::new(), VecDeque::new()),
+            |(mut guidance, mut news), word| {
+                match word {
+                    Word::Guidance(text) => guidance.push(text),
+                    word @ Word::News(_) => news.push_back(word),
+                }
+                (guidance, news)
+            },
+        );
+        *words = news;
+        guidance
+    }
+
     /// Puts back what was taken and could not be handed over.
     pub(crate) fn restore(&self, taken: Vec<Word>) {
         let mut words = self.words.lock();

@@ -13,6 +13,10 @@ const TEXT_MAX: u64 = 512 * 1024;
 const IMAGE_MAX: u64 = 50_000_000;
 /// Names of a folder that are listed.
 const ENTRIES_MAX: usize = 200;
+/// Names that are not there and are told.
+const MISSING_MAX: usize = 5;
+/// What may stand behind a name in a sentence.
+const PUNCTUATION: [char; 7] = [',', '.', ';', ':', ')', '!', '?'];
 
 /// Why something could not be attached.
 #[derive(Debug, thiserror::Error)]
@@ -65,17 +69,40 @@ pub fn content(mut words: Vec<String>, files: &[PathBuf]) -> Result<Content, Att
 pub fn mentions(text: &str, workspace: &Path, home: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for word in text.split_whitespace().filter_map(|word| word.strip_prefix('@')) {
-        let named = [word, word.trim_end_matches([',', '.', ';', ':', ')', '!', '?'])];
-        let path = named.iter().filter(|name| !name.is_empty()).find_map(|name| {
-            let path = match name.strip_prefix("~/") {
-                Some(rest) => home.join(rest),
-                None => workspace.join(name),
-            };
-            path.exists().then_some(path)
-        });
+        let path = named(word, workspace, home);
         found.extend(path.filter(|path| !found.contains(path)));
     }
     found
+}
+
+/// The words with `@` that were meant as files and name none: those with the signs of a path, and in
+/// a line of its own any. Code that was pasted has words of that kind, too.
+pub fn missing(text: &str, workspace: &Path, home: &Path) -> Vec<String> {
+    let one_line = !text.trim().contains('\n');
+    let is_name =
+        |name: &str| name.chars().all(|sign| sign.is_alphanumeric() || "._-~/".contains(sign));
+    let mut missing: Vec<String> = Vec::new();
+    for word in text.split_whitespace().filter_map(|word| word.strip_prefix('@')) {
+        let name = word.trim_end_matches(PUNCTUATION);
+        let meant = one_line || name.contains(['/', '.']);
+        let strange = name.is_empty() || !is_name(name) || named(word, workspace, home).is_some();
+        if meant && !strange && missing.len() < MISSING_MAX {
+            missing.push(format!("@{name}"));
+        }
+    }
+    missing
+}
+
+/// What a word behind an `@` names.
+fn named(word: &str, workspace: &Path, home: &Path) -> Option<PathBuf> {
+    let names = [word, word.trim_end_matches(PUNCTUATION)];
+    names.iter().filter(|name| !name.is_empty()).find_map(|name| {
+        let path = match name.strip_prefix("~/") {
+            Some(rest) => home.join(rest),
+            None => workspace.join(name),
+        };
+        path.exists().then_some(path)
+    })
 }
 
 fn text(file: &Path) -> Result<String, AttachError> {
@@ -143,6 +170,14 @@ mod tests {
         let found = mentions(text, root.path(), root.path());
         let expected = ["src/app.py", "pic.png", "src"].map(|name| root.path().join(name));
         assert_eq!(found, expected);
+        let absent = |text: &str| missing(text, root.path(), root.path());
+        assert_eq!(absent(text), ["@nobody"]);
+        assert_eq!(absent("see @src/gone.py, please"), ["@src/gone.py"]);
+        assert!(
+            absent("class A:\n  @property\n  def b(self): ...").is_empty(),
+            "code is no mention"
+        );
+        assert!(absent("@src/app.py and me@nowhere.org").is_empty());
         let Content::Parts(parts) = content(vec!["words".to_owned()], &found).unwrap() else {
             panic!("an image makes parts");
         };

@@ -61,6 +61,11 @@ pub enum SessionEvent {
         /// How many messages wait; with one, the next turn begins at once.
         waiting: usize,
     },
+    /// Words for a turn that was stopped before the model read them; they were not said.
+    Unsaid {
+        /// The words.
+        text: String,
+    },
     /// A person is asked. One question of a session is open at a time.
     QuestionAsked(Arc<Question>),
     /// Another question waits until the open one is closed.
@@ -89,7 +94,7 @@ impl SessionEvent {
         const USUAL: usize = 256;
         let text = match self {
             Self::Agent(event) => weight(event),
-            Self::Submitted { text, .. } => text.len(),
+            Self::Submitted { text, .. } | Self::Unsaid { text } => text.len(),
             Self::TurnEnded { end: Ok(end), .. } => end.text.len(),
             Self::Page(page) => page.text().len(),
             Self::Ran(ran) => ran.output.len(),

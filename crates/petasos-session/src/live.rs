@@ -2,9 +2,11 @@
 //! this.
 
 mod aside;
+mod chosen;
 pub(crate) mod follow;
 mod jobs;
 mod review;
+mod waiting;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -28,7 +30,9 @@ use crate::sessions::Parts;
 use crate::shell::Ran;
 use crate::state::EndReason;
 pub(crate) use aside::{Asides, Ended};
+pub(crate) use chosen::{give_way, recall};
 pub(crate) use jobs::{arrival, jobs_changed};
+pub(crate) use waiting::ended;
 
 /// What the model reads before a message while nothing may be changed.
 pub(crate) const PLANNING: &str = "Plan mode is on: look at whatever you need, but change nothing. \
@@ -193,6 +197,18 @@ impl LiveSession {
         self.choice.window(self.engine().model.as_ref(), &self.call_context()).await
     }
 
+    async fn known_window(&self) -> Option<u64> {
+        self.choice.known_window(self.engine().model.as_ref(), &self.call_context()).await
+    }
+
+    /// The same for people, who are told what is only assumed.
+    pub(crate) async fn window_told(&self) -> String {
+        match self.known_window().await {
+            Some(window) => format!("{window} tokens"),
+            None => format!("{} tokens (assumed; nobody has said it yet)", self.window().await),
+        }
+    }
+
     /// Whether something runs.
     pub(crate) fn is_busy(&self) -> bool {
         self.shared.work().is_some()
@@ -228,6 +244,7 @@ impl LiveSession {
             jobs: self.running_jobs(),
             choice: self.choice.clone(),
             window: self.window().await,
+            is_window_known: self.known_window().await.is_some(),
             head: self.head().await?,
         })
     }
@@ -297,6 +314,9 @@ impl LiveSession {
         let mut agent = Agent::begin(Arc::clone(self.engine()), choice).await?;
         if planning {
             agent.transcript().amend(Amend::Planning(true)).await?;
+        }
+        if let Some(chosen) = self.chosen() {
+            agent.transcript().amend(Amend::Chosen(chosen)).await?;
         }
         agent.wait_for_others(CALLER_DEADLINE);
         if let Some(old) = self.after.take() {

@@ -9,10 +9,8 @@ use std::time::Duration;
 use petasos_agent::{Agent, Closing, Input, Outcome, TurnEnd, TurnError};
 use petasos_contract::context::{Phase, Principal};
 use petasos_contract::event::Event;
-use petasos_contract::message::Message;
-use petasos_contract::reply::Usage;
 use petasos_contract::{CallContext, TurnId};
-use petasos_store::Seq;
+use petasos_store::{Seq, Stored};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tracing::warn;
@@ -22,7 +20,7 @@ use crate::correspondent::Letter;
 use crate::event::{SessionEvent, SubmissionId};
 use crate::limits::QUEUE_MAX;
 use crate::live::{
-    Asked, Ended, LiveSession, PLANNING, Queued, arrival, jobs_changed, suggest_title,
+    Asked, Ended, LiveSession, PLANNING, Queued, arrival, ended, jobs_changed, suggest_title,
 };
 use crate::offers::{Offer, OfferKind};
 use crate::session::{Admission, SessionError, SessionView, TurnHandle, WhenBusy};
@@ -58,7 +56,12 @@ pub(crate) enum Request {
     },
     Recent {
         most: usize,
-        reply: Reply<Vec<Message>>,
+        reply: Reply<Vec<Stored>>,
+    },
+    /// A message that waits is not to be said.
+    TakeBack {
+        id: SubmissionId,
+        reply: Reply<Option<String>>,
     },
     /// The conversation goes so far now, whoever made it so.
     Follow {
@@ -297,7 +300,11 @@ impl Owner {
                 let rows = self.live.agent.as_ref().map(|agent| agent.transcript().rows());
                 let rows = rows.unwrap_or_default();
                 let newest = rows.iter().skip(rows.len().saturating_sub(most));
-                respond(reply, newest.map(|row| row.stored.message.clone()).collect());
+                respond(reply, newest.map(|row| row.stored.clone()).collect());
+            }
+            Request::TakeBack { id, reply } => {
+                let taken = self.live.take_back(|queued| queued.id == id);
+                respond(reply, taken);
             }
             Request::Follow { last, messages } => {
                 if let Err(error) = self.live.follow(last, messages).await {
@@ -386,6 +393,7 @@ impl Owner {
         }
         self.live.shared.ring.told_until(agent.transcript().last());
         if let Ok(end) = &ended {
+            self.live.hand_back(end, &agent);
             self.live.begin_review(end, &agent, cx).await;
         }
         self.live.agent = Some(agent);
@@ -418,15 +426,8 @@ impl Owner {
             self.drive(run).await
         };
         let stopped = cx.cancel.is_cancelled();
-        let end = TurnEnd {
-            outcome: if stopped { Outcome::Interrupted } else { Outcome::Replied },
-            text: ran.output.clone(),
-            requests: 0,
-            tools: Vec::new(),
-            usage: Usage::default(),
-            cost_usd: 0.0,
-            cut_off: false,
-        };
+        let outcome = if stopped { Outcome::Interrupted } else { Outcome::Replied };
+        let end = ended(outcome, ran.output.clone());
         self.live.shared.ring.push(SessionEvent::Ran(Arc::new(ran.clone())));
         self.live.ran.push(ran);
         Ok(end)

@@ -78,6 +78,11 @@ pub trait Services: Send + Sync {
     /// Whether the model can be asked; says in one line who would answer.
     fn resolve<'a>(&'a self, choice: &'a ModelChoice) -> BoxFuture<'a, Result<String, String>>;
 
+    /// What is wrong with these names of toolsets, if anything.
+    fn unknown_toolset(&self, _names: &[String]) -> Option<String> {
+        None
+    }
+
     /// Makes the model that of every later conversation; says where.
     fn save_model(&self, choice: &ModelChoice) -> Result<String, String>;
 

@@ -11,9 +11,9 @@ use parking_lot::Mutex;
 use petasos_agent::engine::Choice;
 use petasos_agent::steer::Inbox;
 use petasos_agent::{Input, TurnEnd, TurnError};
-use petasos_contract::message::{Content, Message};
+use petasos_contract::message::Content;
 use petasos_contract::{CallContext, SessionId};
-use petasos_store::{SessionHead, StoreError};
+use petasos_store::{SessionHead, StoreError, Stored};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -113,6 +113,8 @@ pub struct SessionView {
     pub choice: Choice,
     /// The window of the chosen model, in tokens.
     pub window: u64,
+    /// Whether somebody has said so; else it is assumed.
+    pub is_window_known: bool,
     /// What the store knows; nothing before the first message.
     pub head: Option<SessionHead>,
 }
@@ -285,8 +287,13 @@ impl Session {
     }
 
     /// The newest messages, oldest first.
-    pub async fn recent(&self, most: usize) -> Result<Vec<Message>, SessionError> {
+    pub async fn recent(&self, most: usize) -> Result<Vec<Stored>, SessionError> {
         self.ask(|reply| Request::Recent { most, reply }).await
+    }
+
+    /// Takes back a message that waits; its words, unless its turn has begun.
+    pub async fn take_back(&self, id: SubmissionId) -> Result<Option<String>, SessionError> {
+        self.ask(|reply| Request::TakeBack { id, reply }).await
     }
 
     /// What happens, from somewhere on.

@@ -18,6 +18,7 @@ static STEPS: &[&str] = &[
     include_str!("migrations/0009_boards.sql"),
     include_str!("migrations/0010_planning.sql"),
     include_str!("migrations/0011_interrupted.sql"),
+    include_str!("migrations/0012_chosen.sql"),
 ];
 
 /// The newest format.

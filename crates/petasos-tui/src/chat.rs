@@ -9,6 +9,7 @@ mod begin;
 pub(crate) mod busy;
 mod event;
 mod menu;
+mod offering;
 mod typed;
 mod work;
 
@@ -20,11 +21,10 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use petasos_contract::context::Phase;
-use petasos_contract::message::Message;
 use petasos_contract::{BoxFuture, Settings};
 use petasos_session::{
     Admission, CommandOutcome, EndReason, EventStream, Offer, Question, Session, SessionError,
-    StreamItem, SubmissionId, WhenBusy,
+    Stored, StreamItem, SubmissionId, WhenBusy,
 };
 
 use crate::composer::Said;
@@ -40,6 +40,7 @@ use crate::status::{self, Status};
 use crate::view::{self, Piece, View};
 use crate::watch::Emoji;
 use menu::{Menu, Swallow};
+use offering::Offering;
 
 /// Two of Ctrl-C at an empty prompt within this time end the chat.
 const TWICE: Duration = Duration::from_secs(2);
@@ -127,13 +128,15 @@ pub(crate) enum Done {
     /// A message.
     Submit { text: String, admission: Result<Admission, SessionError> },
     /// The way to another session, and its last messages.
-    Switch(Result<(Session, Vec<Message>), SessionError>),
+    Switch(Result<(Session, Vec<Stored>), SessionError>),
     /// A command of the person's own.
     Run { command: String, admission: Result<Admission, SessionError> },
     /// Things to choose from, under a title.
     Offers(&'static str, Result<Vec<Offer>, String>),
     /// The text of the last reply.
     Copy(Result<String, String>),
+    /// A message that waited and is not to be said; its words, unless its turn has begun.
+    TakenBack(Result<Option<String>, SessionError>),
     /// What the person said aloud.
     Spoken(Result<String, String>),
 }
@@ -157,6 +160,7 @@ pub(crate) struct Chat {
     queued: BTreeMap<SubmissionId, String>,
     question: Option<Asking>,
     picker: Option<Picker>,
+    offering: Offering,
     swallow: Swallow,
     /// Tokens of the last request and its reply.
     used: u64,
@@ -265,8 +269,8 @@ impl Chat {
             self.screen.make_room();
         }
         // What was typed during the turn and not sent is the beginning of the next message.
-        if self.input.carry(self.draft.text()) {
-            self.draft = Draft::default();
+        if !self.input.needs_prompt() {
+            self.input.carry(&self.draft.take());
         }
         while !self.is_working() && self.next != Next::Leave {
             tokio::select! {
@@ -341,7 +345,7 @@ impl Chat {
             folder: status::folder(workspace, Some(settings.user_home())),
             branch: status::branch(workspace),
             used: self.used,
-            window: view.window,
+            window: if view.is_window_known { view.window } else { 0 },
             cost_usd: view.head.as_ref().map_or(0.0, |head| head.cost_usd),
             modes,
             queued: view.waiting,

@@ -23,14 +23,16 @@ use reedline::{
 };
 use tokio::sync::mpsc;
 
+pub(crate) use complete::Complete;
 pub use complete::Offered;
+pub(crate) use menu::opens;
+pub(crate) use paste::Pastes;
 
 use crate::skin::Skin;
-use complete::Complete;
 use keys::Keys;
 use look::Prompt;
 use menu::QuietMenu;
-use paste::{Folding, Pastes};
+use paste::Folding;
 
 const HISTORY_MAX: usize = 2000;
 const INTERRUPT: &str = "interrupt";

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use tokio::sync::mpsc;
 
+use crate::composer::Pastes;
+
 /// How soon the reader of keys notices that it is no longer wanted.
 const GLANCE: Duration = Duration::from_millis(40);
 
@@ -24,6 +26,8 @@ pub(crate) enum Key {
     Up,
     /// The arrow down.
     Down,
+    /// What is highlighted is taken.
+    Tab,
     /// Takes back a sign.
     Backspace,
     /// Takes back a word.
@@ -143,42 +147,61 @@ fn pressed(code: KeyCode, modifiers: KeyModifiers) -> Option<Key> {
         KeyCode::Enter => Some(Key::Enter),
         KeyCode::Backspace => Some(Key::Backspace),
         KeyCode::Esc => Some(Key::Interrupt),
+        KeyCode::Tab => Some(Key::Tab),
         KeyCode::Up => Some(Key::Up),
         KeyCode::Down => Some(Key::Down),
         _ => None,
     }
 }
 
-/// A line in the making.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Draft(String);
+/// A line in the making. Large pastes are folded to a chip, as the composer does it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Draft {
+    text: String,
+    pastes: Pastes,
+}
 
 impl Draft {
-    /// What is typed so far.
+    /// An empty one that folds what is large.
+    pub(crate) fn folding(pastes: Pastes) -> Self {
+        Self { text: String::new(), pastes }
+    }
+
+    /// What is typed so far, as it is shown.
     pub(crate) fn text(&self) -> &str {
-        &self.0
+        &self.text
+    }
+
+    /// What is typed so far, with every paste in its place; nothing is left.
+    pub(crate) fn take(&mut self) -> String {
+        self.pastes.unfold(&std::mem::take(&mut self.text))
     }
 
     /// Applies a key; gives the line when it is complete.
     pub(crate) fn apply(&mut self, key: &Key) -> Option<String> {
         match key {
-            Key::Text(text) => self.0.push_str(text),
-            Key::Backspace => {
-                self.0.pop();
-            }
+            Key::Text(text) => match self.pastes.pasted(text) {
+                Some(chip) => self.text.push_str(&chip),
+                None => self.text.push_str(text),
+            },
+            Key::Backspace => match self.pastes.last_of(&self.text) {
+                Some(chip) => self.text.truncate(self.text.len() - chip.len()),
+                None => drop(self.text.pop()),
+            },
             Key::Word => {
-                let kept = self.0.trim_end().rfind(char::is_whitespace).map_or(0, |at| at + 1);
-                self.0.truncate(kept);
+                let kept = self.text.trim_end().rfind(char::is_whitespace).map_or(0, |at| at + 1);
+                self.text.truncate(kept);
             }
-            Key::All => self.0.clear(),
+            Key::All => self.text.clear(),
             Key::Enter => {
-                if let Some(line) = self.0.strip_suffix('\\') {
-                    self.0 = format!("{line}\n");
+                if let Some(line) = self.text.strip_suffix('\\') {
+                    self.text = format!("{line}\n");
                     return None;
                 }
-                return Some(std::mem::take(&mut self.0));
+                return Some(self.take());
             }
-            Key::Up
+            Key::Tab
+            | Key::Up
             | Key::Down
             | Key::Interrupt
             | Key::End
@@ -189,9 +212,16 @@ impl Draft {
         None
     }
 
+    /// The word that begins here becomes this one.
+    pub(crate) fn complete(&mut self, from: usize, value: &str) {
+        self.text.truncate(from);
+        self.text.push_str(value);
+    }
+
     /// Text behind what is typed so far.
     pub(crate) fn put(&mut self, text: &str) {
-        self.0.push_str(text);
+        let shown = self.pastes.folded(text.to_owned());
+        self.text.push_str(&shown);
     }
 
     /// Taken away, for something else to be typed; [`Draft::give_back`] puts it back.
@@ -245,5 +275,20 @@ mod tests {
         ] {
             assert_eq!(pressed(code, modifiers), expected);
         }
+    }
+
+    #[test]
+    fn a_large_paste_is_one_chip_until_it_is_sent() {
+        let mut draft = Draft::folding(Pastes::new("/nowhere".into(), 5));
+        let paste = Key::Text("1\n2\n3\n4\n5\n6\n7\n".to_owned());
+        draft.apply(&Key::Text("see ".to_owned()));
+        draft.apply(&paste);
+        assert_eq!(draft.text(), "see [pasted text 1, 7 lines]");
+        draft.apply(&Key::Backspace);
+        assert_eq!(draft.text(), "see ", "a chip is taken back as one");
+        draft.apply(&paste);
+        let sent = draft.apply(&Key::Enter);
+        assert_eq!(sent.as_deref(), Some("see 1\n2\n3\n4\n5\n6\n7"));
+        assert_eq!(draft.text(), "");
     }
 }

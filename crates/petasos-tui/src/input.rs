@@ -83,13 +83,11 @@ impl Input {
         }
     }
 
-    /// The next message begins with this text; false when there is no composer to show it.
-    pub(crate) fn carry(&mut self, text: &str) -> bool {
-        match &mut self.source {
-            Source::Composer(composer) => composer.carry(text),
-            Source::Lines { .. } => return false,
+    /// The next message begins with this text, where there is a composer to show it.
+    pub(crate) fn carry(&mut self, text: &str) {
+        if let Source::Composer(composer) = &mut self.source {
+            composer.carry(text);
         }
-        true
     }
 
     /// Whether somebody types right now, or plain lines may come.

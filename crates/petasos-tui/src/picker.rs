@@ -64,7 +64,7 @@ impl Picker {
             Key::Text(text) => self.narrow(|search| search.push_str(text.trim_matches('\n'))),
             Key::Backspace => self.narrow(|search| _ = search.pop()),
             Key::Word | Key::All => self.narrow(String::clear),
-            Key::Redraw | Key::Suspend | Key::Whole => {}
+            Key::Tab | Key::Redraw | Key::Suspend | Key::Whole => {}
         }
         Picked::Stays
     }

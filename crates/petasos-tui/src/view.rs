@@ -16,6 +16,7 @@ use petasos_session::Ran;
 
 use crate::calls::{Answered, Calls, lasted};
 use crate::diff::{self, Fold};
+use crate::flow::{self, Flow};
 use crate::line::{Colour, Line, Style};
 use crate::markdown::{Canvas, render};
 use crate::screen::NARROWEST;
@@ -101,6 +102,8 @@ pub(crate) struct View {
     doing: String,
     since: Instant,
     stay: Vec<Piece>,
+    /// Words as they come, where a window is written to line by line.
+    flow: Option<Flow>,
 }
 
 impl std::fmt::Debug for View {
@@ -130,6 +133,7 @@ impl View {
             doing: String::new(),
             since: Instant::now(),
             stay: Vec::new(),
+            flow: flow::columns().filter(|_| !live).map(|_| Flow::default()),
         }
     }
 
@@ -318,7 +322,8 @@ impl View {
             let lines = self.written.push(text, canvas);
             self.lines(lines);
         } else {
-            self.raw(text);
+            let shown = self.flow.as_mut().map(|flow| flow.push(text, canvas.columns));
+            self.raw(shown.as_deref().unwrap_or(text));
         }
     }
 
@@ -386,7 +391,13 @@ impl View {
             if std::mem::take(&mut self.spoke) && self.parts.space {
                 self.line(Line::new());
             }
-        } else if matches!(self.stay.last(), Some(Piece::Raw(text)) if !text.ends_with('\n')) {
+            return;
+        }
+        let rest = self.flow.as_mut().map(|flow| flow.finish(canvas.columns));
+        if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
+            self.raw(&rest);
+        }
+        if matches!(self.stay.last(), Some(Piece::Raw(text)) if !text.ends_with('\n')) {
             self.raw("\n");
         }
     }
@@ -475,13 +486,9 @@ impl View {
     }
 }
 
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
-}
-
 /// What happened; what follows in a refusal is advice for a model.
 fn first_sentence(text: &str) -> &str {
-    let line = first_line(text);
+    let line = text.lines().next().unwrap_or_default();
     line.split_once(". ").map_or(line, |(sentence, _)| sentence)
 }
 

@@ -73,7 +73,8 @@ impl Conversation {
             if let Some(strange) = unknown(&names, settings, &tools).first() {
                 return Err(unknown_toolset(strange));
             }
-            choice.selection.enabled = Some(names);
+            choice.selection.enabled = Some(names.clone());
+            choice.toolsets = Some(names);
         }
         choice.model.clone_from(&self.model);
         choice.provider.clone_from(&self.provider);

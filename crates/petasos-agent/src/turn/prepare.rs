@@ -19,6 +19,11 @@ use crate::budget::Budget;
 use crate::misbehaviour::Patience;
 use crate::steer;
 
+/// A request that failed stays in the conversation and is sent together with the next message: the
+/// model is told that these are two, and that nothing came of the first.
+const UNANSWERED: &str = "[The message above got no reply, because the request failed. What follows \
+                          is the user's next message.]";
+
 impl Agent {
     /// A turn that knows who it is, before anything has happened in it.
     pub(super) fn new_turn(&mut self, named: Option<TurnId>, cx: &CallContext) -> Turn {
@@ -69,7 +74,9 @@ impl Agent {
     /// along; it waits on when the store fails.
     pub(super) async fn open(&mut self, input: Input, turn: &Turn) -> Result<(), TurnError> {
         let words = self.seat.inbox.drain();
-        let mut context: Vec<String> = words.iter().map(steer::Word::text).collect();
+        let mut context: Vec<String> = Vec::new();
+        context.extend(self.is_unanswered().then(|| UNANSWERED.to_owned()));
+        context.extend(words.iter().map(steer::Word::text));
         context.extend(input.context);
         let mut said = input.content;
         self.note_said(&said.text(), &turn.cx);
@@ -92,6 +99,15 @@ impl Agent {
             self.seat.inbox.restore(words);
         }
         Ok(added?)
+    }
+
+    /// Whether the last thing in the conversation is a message that nobody replied to.
+    fn is_unanswered(&self) -> bool {
+        let last = self.transcript.rows().last();
+        last.is_some_and(|row| {
+            let summary = row.stored.note.as_deref() == Some("summary");
+            matches!(row.stored.message, Message::User { .. }) && !summary
+        })
     }
 
     /// The surroundings of a turn: tools as they are at its beginning, and the prompt.

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
+use petasos_agent::INTERRUPTED;
 use petasos_contract::message::Message;
+use petasos_store::Stored;
 
 use crate::command::{CommandOutcome, SlashCommand};
 use crate::live::LiveSession;
@@ -23,12 +25,15 @@ fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
         if words.is_empty() { 20 } else { words.parse().map_err(|_| "how many? /history 20")? };
     let rows = live.begun()?.transcript().rows();
     let newest = rows.iter().skip(rows.len().saturating_sub(most));
-    let shown: Vec<String> = newest.filter_map(|row| entry(&row.stored.message)).collect();
+    let mut shown: Vec<String> = newest.filter_map(|row| entry(&row.stored)).collect();
+    if rows.last().is_some_and(|row| matches!(row.stored.message, Message::User { .. })) {
+        shown.push("✗ no reply came to this message".to_owned());
+    }
     Ok(CommandOutcome::markdown(shown.join("\n\n")))
 }
 
-fn entry(message: &Message) -> Option<String> {
-    match message {
+fn entry(stored: &Stored) -> Option<String> {
+    match &stored.message {
         Message::User { content } => {
             let lines: Vec<String> =
                 content.text().lines().map(|line| format!("> {line}")).collect();
@@ -39,6 +44,9 @@ fn entry(message: &Message) -> Option<String> {
             for call in &reply.tool_calls {
                 let arguments: String = call.arguments.chars().take(ARGUMENTS_CHARS).collect();
                 write!(text, "\n\n⚙ {} `{arguments}`", call.name).unwrap_or_default();
+            }
+            if stored.note.as_deref() == Some(INTERRUPTED) {
+                text.push_str("\n\n✗ interrupted");
             }
             Some(text)
         }

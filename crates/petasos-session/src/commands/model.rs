@@ -45,6 +45,7 @@ async fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, Stri
     if reach == Reach::Once {
         live.once = Some(before);
     }
+    live.remember_choice().await?;
     let mut pages = Vec::new();
     if live.is_busy() || live.agent.is_some() {
         let (model, provider) = (live.choice.model.clone(), live.choice.provider.clone());

@@ -24,7 +24,7 @@ async fn run(live: &mut LiveSession, _words: &str) -> Result<CommandOutcome, Str
         }
         None => ("(begins with your first message)", "", 0),
     };
-    let window = live.window().await;
+    let window = live.window_told().await;
     let settings = &live.choice.settings;
     let named = |chosen: &Option<String>, key: &str| {
         let configured = settings.text(key).map(str::to_owned);
@@ -40,7 +40,7 @@ async fn run(live: &mut LiveSession, _words: &str) -> Result<CommandOutcome, Str
     let sandbox = settings.text("terminal.sandbox").unwrap_or("off");
     Ok(CommandOutcome::markdown(format!(
         "| | |\n|---|---|\n| session | {id} {title} |\n| messages | {count} |\n\
-         | model | {model} from {provider} |\n| window | {window} tokens |\n\
+         | model | {model} from {provider} |\n| window | {window} |\n\
          | toolsets | {toolsets} |\n| workspace | {} |\n\
          | instructions | {instructions} |\n\
          | state | {state} |\n| plan mode | {plan} |\n| queued messages | {} |\n| approvals | {approvals} |\n\

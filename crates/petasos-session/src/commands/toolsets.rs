@@ -18,12 +18,15 @@ async fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, Stri
         return Ok(CommandOutcome::markdown(text));
     }
     live.quiet()?;
-    live.choice.selection.enabled = match words {
-        "default" => live.chosen_at_first.clone(),
-        names => Some(
-            names.split([',', ' ']).filter(|name| !name.is_empty()).map(str::to_owned).collect(),
-        ),
-    };
+    let names = words.split([',', ' ']).filter(|name| !name.is_empty());
+    let names: Option<Vec<String>> =
+        (words != "default").then(|| names.map(str::to_owned).collect());
+    if let Some(why) = names.as_deref().and_then(|names| live.services().unknown_toolset(names)) {
+        return Err(why);
+    }
+    live.choice.selection.enabled = names.clone().or_else(|| live.chosen_at_first.clone());
+    live.choice.toolsets = names;
+    live.remember_choice().await?;
     let selection = live.choice.selection.clone();
     let outcome = CommandOutcome::note(format!("toolsets from the next turn on: {words}"));
     let Some(agent) = live.quiet()? else { return Ok(outcome) };

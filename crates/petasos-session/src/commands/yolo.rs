@@ -16,7 +16,8 @@ fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
     let off = switched(words, services.approvals_off())?;
     services.set_approvals_off(off)?;
     Ok(if off {
-        CommandOutcome::warning("approvals are off from the next turn on; /yolo off ends that")
+        // What was asked for is no failure.
+        CommandOutcome::note("⚠ approvals are off from the next turn on; /yolo off ends that")
     } else {
         CommandOutcome::note("approvals are asked again, from the next turn on")
     })

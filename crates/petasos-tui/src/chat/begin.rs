@@ -10,9 +10,10 @@ use petasos_contract::Settings;
 use petasos_session::{CommandInfo, Replay, Session};
 
 use super::menu::Swallow;
+use super::offering::Offering;
 use super::{Chat, ChatError, Mode, Next, Setup, busy};
 use crate::command;
-use crate::composer::{ComposerOptions, Offered};
+use crate::composer::{Complete, ComposerOptions, Offered, Pastes};
 use crate::draft::Draft;
 use crate::input::Input;
 use crate::raw::Raw;
@@ -47,16 +48,12 @@ impl Chat {
         let flag = |key: &str| settings.get(key).and_then(serde_json::Value::as_bool);
         let status = Arc::new(Mutex::new(String::new()));
         let is_vi = Arc::new(AtomicBool::new(flag("display.vi_mode").unwrap_or_default()));
-        let input = if look.live {
-            let own = Own {
-                skin: Arc::clone(&skin),
-                status: Arc::clone(&status),
-                is_vi: Arc::clone(&is_vi),
-            };
-            Input::composer(composed(&session, &settings, own, (history, pasted)))
-        } else {
-            Input::lines()
-        };
+        let own =
+            Own { skin: Arc::clone(&skin), status: Arc::clone(&status), is_vi: Arc::clone(&is_vi) };
+        let options = composed(&session, &settings, own, (history, pasted));
+        let pastes = Pastes::new(options.pasted.clone(), options.fold_pastes_above);
+        let complete = Complete::new(options.commands.clone(), options.workspace.clone());
+        let input = if look.live { Input::composer(options) } else { Input::lines() };
         let view = Self::viewed(&settings, look, emoji);
         let mut chat = Self {
             events: Some(session.events(Replay::Since(0))),
@@ -71,13 +68,14 @@ impl Chat {
             queued: BTreeMap::new(),
             question: None,
             picker: None,
+            offering: Offering::new(complete),
             swallow: Swallow::default(),
             used: 0,
             status,
             answering: None,
             input,
             signals: Signals::new()?,
-            draft: Draft::default(),
+            draft: Draft::folding(pastes),
             interrupted: None,
             mode: Mode::Lines,
             next: Next::Stay,

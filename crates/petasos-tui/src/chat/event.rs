@@ -12,8 +12,8 @@ use petasos_contract::event::Event;
 use petasos_contract::message::Message;
 use petasos_contract::plan::FileEdit;
 use petasos_session::{
-    Answerer, Closed, CommandOutcome, EventStream, Outcome, Page, Question, QuestionKind,
-    QuestionReply, SessionEvent, StreamItem, TurnEnd, TurnError,
+    Answerer, Closed, CommandOutcome, EventStream, INTERRUPTED, Outcome, Page, Question,
+    QuestionKind, QuestionReply, SessionEvent, Stored, StreamItem, TurnEnd, TurnError,
 };
 
 use super::menu::Menu;
@@ -108,11 +108,15 @@ impl Chat {
             }
             SessionEvent::TurnEnded { id, end, .. } => {
                 self.pending.remove(id);
-                self.queued.remove(id);
+                // One that never began was taken back: there is nothing to conclude.
+                if self.queued.remove(id).is_some() {
+                    return;
+                }
                 self.view.end(canvas);
                 self.conclude(end);
                 self.speak(end);
             }
+            SessionEvent::Unsaid { text } => self.unsaid(text),
             SessionEvent::QuestionAsked(question) => self.asked(question),
             SessionEvent::QuestionWaits => {
                 self.note("⏳ another question waits until this one is answered");
@@ -130,6 +134,18 @@ impl Chat {
             SessionEvent::Ran(ran) => self.view.ran(ran, canvas),
             _ => {}
         }
+    }
+
+    /// Words for a turn that was stopped before it read them.
+    fn unsaid(&mut self, text: &str) {
+        if !self.screen.look().live {
+            return self.note(&format!("↩ not said to the agent: {text}"));
+        }
+        self.note("↩ what you added was not said to the agent; it is in the line again");
+        if !self.draft.text().is_empty() {
+            self.draft.put("\n");
+        }
+        self.draft.put(text);
     }
 
     /// The picture that a call made, where the terminal can show one.
@@ -203,7 +219,10 @@ impl Chat {
             },
             Err(error) => {
                 self.complain(&error.to_string());
-                self.note("/provider shows who would answer and why; /retry tries again");
+                self.note(
+                    "/retry sends it again, /undo removes it; else it goes along with your next \
+                     message. /provider shows who would answer and why.",
+                );
             }
         }
         let bell = self.settings.get("display.bell_on_complete");
@@ -335,22 +354,33 @@ impl Chat {
     }
 
     /// The last exchange, so that one knows where one is.
-    pub(super) fn recap(&mut self, recent: &[Message]) {
-        let asked = |message: &Message| matches!(message, Message::User { .. });
+    pub(super) fn recap(&mut self, recent: &[Stored]) {
+        let asked =
+            |row: &Stored| matches!(row.message, Message::User { .. }) && row.note.is_none();
         let Some(last) = recent.iter().rposition(asked) else { return };
         let canvas = self.screen.canvas();
         let mut lines = vec![Line::of(Style::FAINT, &format!("── {} ──", self.session.id()))];
         let shown = self.settings.text("display.resume_display") != Some("minimal");
-        for message in recent.iter().skip(last).filter(|_| shown) {
-            match message {
-                Message::User { content } => {
+        let bad = |text: &str| Line::of(Style::of(Colour::Red), text).wrapped(canvas.columns);
+        for row in recent.iter().skip(last).filter(|_| shown) {
+            let stopped = row.note.as_deref() == Some(INTERRUPTED);
+            match &row.message {
+                Message::User { content } if row.note.is_none() => {
                     lines.extend(self.quoted(&content.text(), canvas.columns));
                 }
+                // Without words of its own the row holds the mark for the model alone.
+                Message::Assistant(_) if stopped && row.sent.is_none() => {}
                 Message::Assistant(reply) if !reply.text().is_empty() => {
                     lines.extend(view::page(reply.text(), canvas));
                 }
                 _ => {}
             }
+            if stopped {
+                lines.extend(bad("✗ Interrupted."));
+            }
+        }
+        if recent.last().is_some_and(|row| matches!(row.message, Message::User { .. })) {
+            lines.extend(bad("✗ No reply came to this message; /retry sends it again."));
         }
         lines.push(Line::new());
         self.put(lines);

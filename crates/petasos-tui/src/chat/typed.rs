@@ -49,6 +49,8 @@ impl Chat {
         if let Some(command) = line.strip_prefix('!') {
             return self.run_own(command.trim());
         }
+        // What people type to leave every other program.
+        let line = if matches!(line, "exit" | "quit" | ":q") { "/quit" } else { line };
         let Some((name, words)) = split(line) else { return Some(self.submit(line)) };
         let Some(slash) = command::find(&name) else { return Some(self.ask(line)) };
         (slash.run)(self, words).unwrap_or_else(|why| {
@@ -121,13 +123,14 @@ impl Chat {
     fn submit(&mut self, text: &str) -> Doing {
         let (session, text, busy) = (self.session.clone(), text.to_owned(), self.busy);
         let input = self.with_attachments(&text);
+        let is_plain = input.content.text() == text;
         if !self.is_working() {
             self.view.forget_changes();
             self.view.begin("thinking");
         }
         Box::pin(async move {
             let admission = match busy {
-                WhenBusy::Steer => session.steer(&text).await,
+                WhenBusy::Steer if is_plain => session.steer(&text).await,
                 _ => session.submit(input, busy).await,
             };
             Done::Submit { text, admission }
@@ -138,6 +141,11 @@ impl Chat {
     fn with_attachments(&mut self, text: &str) -> Input {
         let settings = Arc::clone(&self.settings);
         let files = attach::mentions(text, settings.workspace(), settings.user_home());
+        let missing = attach::missing(text, settings.workspace(), settings.user_home());
+        if !missing.is_empty() {
+            let names = missing.join(", ");
+            self.note(&format!("⚠ not attached, because there is no such file: {names}"));
+        }
         if files.is_empty() {
             return text.into();
         }
@@ -190,6 +198,8 @@ impl Chat {
                 self.recap(&recent);
             }
             Done::Offers(title, offers) => self.offered(title, offers),
+            Done::TakenBack(Ok(Some(text))) => self.draft.put(&text),
+            Done::TakenBack(Ok(None)) => self.note("Its turn has begun already; Esc stops it."),
             Done::Copy(Ok(text)) => self.copy(&text),
             Done::Copy(Err(why)) => self.complain(&why),
             Done::Spoken(Err(why)) => {
@@ -210,10 +220,21 @@ impl Chat {
                 self.complain(&error.to_string());
             }
             Done::Command(Err(error))
+            | Done::TakenBack(Err(error))
             | Done::Submit { admission: Err(error), .. }
             | Done::Run { admission: Err(error), .. } => {
                 self.complain(&error.to_string());
             }
+        }
+    }
+
+    /// The newest message that waits comes back into the line.
+    pub(super) fn take_back(&mut self) {
+        let Some(id) = self.queued.last_key_value().map(|(id, _)| *id) else { return };
+        if self.doing.is_none() {
+            let session = self.session.clone();
+            let taken = async move { Done::TakenBack(session.take_back(id).await) };
+            self.doing = Some(Box::pin(taken));
         }
     }
 

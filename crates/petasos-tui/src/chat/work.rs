@@ -108,6 +108,11 @@ impl Chat {
             Pressed::Key(Key::Redraw) => {}
             Pressed::Key(Key::Whole) => self.unfold(),
             Pressed::Key(key) if self.swallow.takes(&key) || self.chose(&key) => {}
+            Pressed::Key(key)
+                if self.question.is_none() && self.offering.press(&key, &mut self.draft) => {}
+            Pressed::Key(Key::Up) if self.question.is_none() && self.draft.text().is_empty() => {
+                self.take_back();
+            }
             Pressed::Key(key) => {
                 if let Some(line) = self.draft.apply(&key) {
                     self.line(&line);
@@ -116,6 +121,7 @@ impl Chat {
             Pressed::Line(line) => self.line(&line),
             Pressed::End => self.decline(),
         }
+        self.offering.look(if self.question.is_none() { self.draft.text() } else { "" });
     }
 
     fn pick(&mut self, key: &Key) {
@@ -210,6 +216,9 @@ impl Chat {
         if more > 0 {
             rows.push(Line::of(Style::FAINT, &format!("⏳ and {more} more")));
         }
+        if let Some(last) = rows.last_mut().filter(|_| self.draft.text().is_empty()) {
+            last.push(Style::FAINT, " · ↑ takes it back");
+        }
         rows
     }
 
@@ -242,7 +251,9 @@ impl Chat {
             rows.drain(..over);
             rows.insert(0, Line::of(Style::FAINT, &format!("  … {over} more lines above")));
         }
-        if self.question.is_none() && !text.is_empty() {
+        if self.question.is_none() && self.offering.is_open() {
+            rows.extend(self.offering.rows(columns));
+        } else if self.question.is_none() && !text.is_empty() {
             rows.push(Line::of(Style::FAINT, &format!("  {}", busy::on_enter(self.busy, text))));
         }
         rows

@@ -26,7 +26,7 @@ pub struct Offered {
 
 /// Knows the commands and looks at folders when asked.
 #[derive(Debug)]
-pub(super) struct Complete {
+pub(crate) struct Complete {
     commands: Vec<Offered>,
     workspace: PathBuf,
     files: Files,
@@ -34,11 +34,12 @@ pub(super) struct Complete {
 
 impl Complete {
     /// For these commands, and paths from this folder.
-    pub(super) fn new(commands: Vec<Offered>, workspace: PathBuf) -> Self {
+    pub(crate) fn new(commands: Vec<Offered>, workspace: PathBuf) -> Self {
         Self { commands, workspace, files: Files::default() }
     }
 
-    fn offers(&mut self, line: &str, at: usize) -> Vec<Suggestion> {
+    /// What fits at this place of a line.
+    pub(crate) fn offers(&mut self, line: &str, at: usize) -> Vec<Suggestion> {
         let before = line.get(..at).unwrap_or(line);
         let start = before.rfind(char::is_whitespace).map_or(0, |space| space + 1);
         let word = before.get(start..).unwrap_or_default();

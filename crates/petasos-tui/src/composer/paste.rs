@@ -15,8 +15,8 @@ use super::keys::Keys;
 const PICTURES: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 
 /// What was pasted and folded: each chip, and what it stands for.
-#[derive(Debug, Clone)]
-pub(super) struct Pastes {
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Pastes {
     chips: Arc<Mutex<Vec<(String, String)>>>,
     /// Where pictures of the clipboard are.
     pictures: PathBuf,
@@ -25,15 +25,18 @@ pub(super) struct Pastes {
 }
 
 impl Pastes {
-    pub(super) fn new(pictures: PathBuf, threshold: usize) -> Self {
+    pub(crate) fn new(pictures: PathBuf, threshold: usize) -> Self {
         Self { chips: Arc::default(), pictures, threshold }
     }
 
     /// A text as it stands in the line: a chip when it has too many lines, and for each picture
     /// that came from the clipboard.
-    pub(super) fn folded(&self, text: String) -> String {
+    pub(crate) fn folded(&self, text: String) -> String {
         if self.is_long(&text) {
             return self.fold(text);
+        }
+        if self.pictures.as_os_str().is_empty() {
+            return text;
         }
         let of_ours = |word: &&str| {
             word.strip_prefix('@').is_some_and(|path| Path::new(path).starts_with(&self.pictures))
@@ -50,7 +53,7 @@ impl Pastes {
     }
 
     /// What a pasted text becomes; nothing when it stays what it is.
-    fn pasted(&self, text: &str) -> Option<String> {
+    pub(crate) fn pasted(&self, text: &str) -> Option<String> {
         if self.is_long(text) {
             return Some(self.fold(text.to_owned()));
         }
@@ -73,8 +76,14 @@ impl Pastes {
         chip
     }
 
+    /// The chip at the end of a line: it is taken back as one.
+    pub(crate) fn last_of(&self, line: &str) -> Option<String> {
+        let chips = self.chips.lock();
+        chips.iter().map(|(chip, _)| chip).find(|chip| line.ends_with(chip.as_str())).cloned()
+    }
+
     /// The line with every paste in its place. A chip that was edited is only text.
-    pub(super) fn unfold(&self, line: &str) -> String {
+    pub(crate) fn unfold(&self, line: &str) -> String {
         let all = std::mem::take(&mut *self.chips.lock());
         let mut whole = line.to_owned();
         for (chip, text) in &all {

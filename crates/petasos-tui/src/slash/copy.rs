@@ -23,7 +23,7 @@ fn run(chat: &mut Chat, _words: &str) -> Result<Option<Doing>, String> {
     Ok(Some(Box::pin(async move {
         let recent = session.recent(RECENT).await;
         let reply = recent.map_err(|error| error.to_string()).and_then(|messages| {
-            let last = messages.into_iter().rev().find_map(|message| match message {
+            let last = messages.into_iter().rev().find_map(|row| match row.message {
                 Message::Assistant(reply) if !reply.text().is_empty() => {
                     Some(reply.text().to_owned())
                 }

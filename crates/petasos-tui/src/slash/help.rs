@@ -18,7 +18,7 @@ fn run(chat: &mut Chat, _words: &str) -> Result<Option<Doing>, String> {
 }
 
 const KEYS: &str = "Enter sends; Alt-Enter, Ctrl-J or a backslash at the end go on in the next \
-    line.\nTab completes commands and paths; \
+    line.\nTab completes commands and paths; ↑ on an empty line brings back a message that waits; \
     Ctrl-R searches earlier messages; Ctrl-G opens your editor; Ctrl-V attaches the picture in the \
     clipboard.\nCtrl-O shows whole what was folded since your last message.\n!COMMAND runs a command; the model \
     reads its output with your next message.\nEsc or Ctrl-C stops the agent; Ctrl-C twice at an \
