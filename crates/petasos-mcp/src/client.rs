@@ -39,5 +39,5 @@ pub use servers::{Missing, Reloaded, START_BUDGET, ServerView, Servers};
 pub use shared::Around;
 pub use spec::{Launch, OauthSpec, Sampling, ServerSpec, SpecError, ToolFilter};
 pub use state::State;
-pub use stdio::STDERR_LOG;
+pub use stdio::{STDERR_LOG, prefix as log_prefix, started as log_start};
 pub use vet::vet;

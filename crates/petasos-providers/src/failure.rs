@@ -82,6 +82,8 @@ pub struct Failure {
     pub param: Option<String>,
     /// Whether the body was a page for people and not an answer.
     pub is_page: bool,
+    /// Whether nothing listens at an address of this machine: waiting for long changes nothing.
+    pub is_absent: bool,
     /// What happened, where the reason alone is too coarse.
     pub heading: Option<&'static str>,
     /// What to do about it, where the provider wants something of its own.
@@ -106,6 +108,7 @@ impl Failure {
             tool: None,
             param: None,
             is_page: false,
+            is_absent: false,
             heading: None,
             advice: None,
         }

@@ -113,6 +113,10 @@ pub enum Move {
 /// A wait longer than this is not worth it while another provider or credential is there.
 const WAIT_MAX_WITH_OTHERS: Duration = Duration::from_secs(20);
 
+/// The waits for a server of this machine that is not running: it may be starting this moment, and
+/// else somebody has to start it.
+const ABSENT_WAITS: [Duration; 2] = [Duration::from_millis(500), Duration::from_millis(1500)];
+
 /// The smallest room for an answer that is worth asking for, in tokens.
 const ROOM_MIN: u32 = 512;
 
@@ -142,6 +146,10 @@ fn choose(failure: &Failure, tried: &Tried, options: Options, dice: f64) -> Move
         Reason::Auth => auth(failure, tried, options),
         Reason::Billing => rotate_or_on(options),
         Reason::RateLimit => limited(failure, tried, options, dice),
+        Reason::Timeout if failure.is_absent => match ABSENT_WAITS.get(tried.retries as usize) {
+            Some(wait) => Move::Retry(*wait),
+            None => on(options),
+        },
         Reason::Overloaded | Reason::Timeout => {
             // With somebody else at hand, patience ends one try earlier.
             let spared = u32::from(options.has_fallback);

@@ -288,11 +288,14 @@ fn take_overrides(matches: &clap::ArgMatches, inputs: &mut Inputs) -> Result<(),
 
 /// Help and version go to standard output and are no error.
 fn explain_usage(error: &clap::Error, words: &[OsString]) -> ExitCode {
+    // The flag counts also in a line that cannot be read.
+    let scripted = words.iter().skip(1).take_while(|word| *word != "--").any(|it| it == "--json");
+    let out = Out::new(if scripted { Reader::Script } else { Reader::Person }, false);
     if error.kind() == ErrorKind::InvalidSubcommand
         && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
         && COMMANDS.iter().all(|command| words.iter().all(|given| given != command.name))
     {
-        Out::new(Reader::Person, false).report(&advise(word, words));
+        out.report(&advise(word, words));
         return ExitCode::from(USAGE);
     }
     let prompts = words.iter().any(|word| word == "run" || word == "chat");
@@ -303,19 +306,39 @@ fn explain_usage(error: &clap::Error, words: &[OsString]) -> ExitCode {
     {
         let report = Report::usage(format!("`{word}` is one word too many"));
         let hint = "a prompt of several words needs quotes: `petasos run \"…\"`";
-        Out::new(Reader::Person, false).report(&report.hint(hint));
+        out.report(&report.hint(hint));
         return ExitCode::from(USAGE);
     }
     if error.kind() == ErrorKind::UnknownArgument
         && error.get(ContextKind::SuggestedArg).is_none()
         && let Some(report) = unquoted(words)
     {
-        Out::new(Reader::Person, false).report(&report);
+        out.report(&report);
+        return ExitCode::from(USAGE);
+    }
+    if scripted && error.use_stderr() {
+        out.report(&misused(error));
         return ExitCode::from(USAGE);
     }
     // Printing help to a closed pipe is no error of ours.
     error.print().unwrap_or_default();
     ExitCode::from(if error.use_stderr() { USAGE } else { 0 })
+}
+
+/// What the grammar says about a line, in the shape of every other error.
+fn misused(error: &clap::Error) -> Report {
+    let page = error.render().to_string();
+    let said = page.split("\n\nUsage:").next().unwrap_or_default().trim();
+    let said = said.strip_prefix("error: ").unwrap_or(said);
+    let (what, more) = said.split_once("\n\n").unwrap_or((said, ""));
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let hint = more.trim().trim_start_matches("tip: ");
+    let report = Report::usage(one_line(what));
+    if hint.is_empty() {
+        report.hint("`--help` shows how it is used")
+    } else {
+        report.hint(one_line(hint))
+    }
 }
 
 /// Flags of ours behind a shell command.

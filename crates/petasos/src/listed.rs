@@ -4,7 +4,7 @@ use petasos_providers::catalog::Listed;
 
 /// How much it reads and what it costs, as far as the provider says.
 pub(crate) fn facts(model: &Listed) -> Vec<String> {
-    let window = model.context_length.map(|tokens| format!("{}k tokens", tokens / 1000));
+    let window = model.context_length.map(|tokens| format!("{} tokens", counted(tokens)));
     let price = model.price.map(|price| {
         if price.input == 0.0 && price.output == 0.0 {
             return "free".to_owned();
@@ -12,6 +12,15 @@ pub(crate) fn facts(model: &Listed) -> Vec<String> {
         format!("${} in, ${} out per million", dollars(price.input), dollars(price.output))
     });
     [window, price].into_iter().flatten().collect()
+}
+
+/// `200k`, `8,192`: rounded only where nothing is lost, so that it is the same number everywhere.
+pub(crate) fn counted(tokens: u64) -> String {
+    match (tokens / 1000, tokens % 1000) {
+        (thousands, 0) if thousands > 0 => format!("{thousands}k"),
+        (0, rest) => rest.to_string(),
+        (thousands, rest) => format!("{thousands},{rest:03}"),
+    }
 }
 
 /// `3`, `0.15`: no more digits than the price has.
@@ -40,6 +49,10 @@ mod tests {
             facts(&listed).join(" · ")
         };
         assert_eq!(model(None), "200k tokens");
+        assert_eq!(
+            (counted(8192), counted(900), counted(131_072)),
+            ("8,192".into(), "900".into(), "131,072".into())
+        );
         assert_eq!(model(Some((3.0, 0.15))), "200k tokens · $3 in, $0.15 out per million");
         assert_eq!(model(Some((0.0, 0.0))), "200k tokens · free");
     }

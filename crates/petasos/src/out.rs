@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use crate::ask::Look;
 use serde::Serialize;
@@ -65,7 +66,11 @@ impl Out {
 
     /// One line.
     pub(crate) fn line(self, text: impl AsRef<str>) {
-        print(&format!("{}\n", text.as_ref()));
+        let text = text.as_ref();
+        match petasos_tui::flow::columns().filter(|_| !self.is_json()) {
+            Some(columns) => print(&format!("{}\n", petasos_tui::flow::folded(text, columns))),
+            None => print(&format!("{text}\n")),
+        }
     }
 
     /// A piece of output as it comes, without an end of line.
@@ -88,7 +93,8 @@ impl Out {
             serde_json::to_string(value)
         };
         match text {
-            Ok(text) => self.line(text),
+            // A string of it must not get an end of line.
+            Ok(text) => print(&format!("{text}\n")),
             Err(error) => self.report(&Report::new(format!("cannot print the result: {error}"))),
         }
     }
@@ -112,6 +118,13 @@ impl Out {
     pub(crate) async fn unread(self) {
         while !self.is_unread() {
             LEFT.notified().await;
+        }
+    }
+
+    /// A pause for somebody who reads along at a terminal; scripts and pipes wait for nothing.
+    pub(crate) async fn pace(self, time: Duration) {
+        if !self.is_json() && io::stdout().is_terminal() {
+            tokio::time::sleep(time).await;
         }
     }
 

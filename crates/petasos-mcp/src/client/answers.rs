@@ -198,7 +198,7 @@ impl ClientHandler for Answers {
         let text: String = told.data.to_string().chars().take(2000).collect();
         let log = self.shared.around.settings.home().join(stdio::STDERR_LOG);
         let level = level.as_str().unwrap_or("info");
-        stdio::note(&log, &format!("[{}] {level}: {text}\n", self.shared.spec().name));
+        stdio::note(&log, &stdio::line_of(&self.shared.spec().name, &format!("{level}: {text}")));
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {

@@ -20,6 +20,8 @@ pub const STDERR_LOG: &str = "logs/mcp-stderr.log";
 const KEPT_MAX: usize = 1024 * 1024;
 /// A log that has grown past this is begun anew; the old one stays beside it.
 const LOG_MAX: u64 = 5 * 1024 * 1024;
+/// A line that is longer is cut.
+const OPEN_MAX: usize = 64 * 1024;
 /// How much of the end is shown when a server fails.
 const TAIL: usize = 2000;
 
@@ -39,7 +41,7 @@ pub(super) async fn start(
     settings: &Arc<Settings>,
     processes: &dyn Processes,
 ) -> Result<Helper, Fault> {
-    let found = find(program.command, settings);
+    let found = find(program, settings)?;
     let mut argv = vec![found.to_string_lossy().into_owned()];
     argv.extend(program.args.iter().cloned());
     let mut spec = HelperSpec::new(format!("MCP server {}", program.server), argv, settings);
@@ -60,14 +62,25 @@ pub(super) async fn start(
 
 /// Where a command is: `~` is the user's home; the usual launchers are also looked for where
 /// people install them.
-fn find(command: &str, settings: &Settings) -> PathBuf {
-    if let Some(rest) = command.strip_prefix("~/") {
-        return settings.user_home().join(rest);
+///
+/// One that is not there is said at once: started, it would only be a pipe that breaks.
+fn find(program: &Program<'_>, settings: &Settings) -> Result<PathBuf, Fault> {
+    let command = program.command;
+    let missing = || {
+        let hint = "install it, or give its whole path";
+        Fault::Lasting(format!("there is no program `{command}` on this machine: {hint}"))
+    };
+    let named = match command.strip_prefix("~/") {
+        Some(rest) => Some(settings.user_home().join(rest)),
+        None => command.contains('/').then(|| PathBuf::from(command)),
+    };
+    if let Some(named) = named {
+        let from = program.cwd.unwrap_or_else(|| settings.workspace());
+        return if from.join(&named).exists() { Ok(named) } else { Err(missing()) };
     }
-    if command.contains('/') {
-        return PathBuf::from(command);
-    }
+    let own = program.env.get("PATH").map(String::as_str);
     let path = settings.variable("PATH").map_or("", |path| path.value.expose());
+    let path = own.unwrap_or(path);
     let mut folders: Vec<PathBuf> =
         path.split(':').filter(|f| !f.is_empty()).map(PathBuf::from).collect();
     if matches!(command, "npx" | "npm" | "node" | "uvx" | "uv") {
@@ -76,7 +89,7 @@ fn find(command: &str, settings: &Settings) -> PathBuf {
         folders.push(PathBuf::from("/usr/local/bin"));
     }
     let found = folders.into_iter().map(|folder| folder.join(command)).find(|file| file.is_file());
-    found.unwrap_or_else(|| PathBuf::from(command))
+    found.ok_or_else(missing)
 }
 
 /// What a server wrote to its error output, the end of it at hand.
@@ -110,7 +123,8 @@ impl Complaints {
         Owned::start(async move {
             let mut buffer = vec![0_u8; 16 * 1024];
             let mut left = KEPT_MAX;
-            note(&log, &format!("===== {server} starts\n"));
+            note(&log, &format!("{}\n", started(&server)));
+            let mut open = String::new();
             while let Ok(count) = from.read(&mut buffer).await {
                 if count == 0 {
                     break;
@@ -120,14 +134,46 @@ impl Complaints {
                 if left == 0 {
                     continue;
                 }
-                left = left.saturating_sub(count);
-                note(&log, &text);
+                open.push_str(&text);
+                let lines = whole_lines(&server, &mut open);
+                left = left.saturating_sub(lines.len());
+                note(&log, &lines);
                 if left == 0 {
-                    note(&log, &format!("\n===== {server} wrote more than is kept\n"));
+                    note(&log, &line_of(&server, "(it wrote more than is kept)"));
                 }
+            }
+            if !open.is_empty() {
+                note(&log, &line_of(&server, &open));
             }
         })
     }
+}
+
+/// Servers write at the same time: each line says whose it is.
+pub(super) fn line_of(server: &str, line: &str) -> String {
+    format!("{}{line}\n", prefix(server))
+}
+
+/// What a line of this server begins with in the log.
+pub fn prefix(server: &str) -> String {
+    format!("[{server}] ")
+}
+
+/// The line with which a life of this server begins.
+pub fn started(server: &str) -> String {
+    format!("===== {server} starts")
+}
+
+/// The lines that have their end; the rest waits for more, unless it is very long.
+fn whole_lines(server: &str, open: &mut String) -> String {
+    let end = match open.rfind('\n') {
+        _ if open.len() > OPEN_MAX => open.len(),
+        Some(at) => at + 1,
+        None => return String::new(),
+    };
+    let rest = open.split_off(end);
+    let whole = std::mem::replace(open, rest);
+    whole.lines().map(|line| line_of(server, line)).collect()
 }
 
 /// Appends to the log, which only its owner reads.

@@ -283,8 +283,17 @@ impl Attempt<'_> {
             NetError::TooLarge { .. } => Some("gave an answer without an end"),
             _ => None,
         };
-        Failure { heading, ..Failure::new(reason, error.to_string()) }
+        let is_absent = matches!(error, NetError::Connect { host, reason }
+            if is_here(host) && reason.to_lowercase().contains("refused"));
+        Failure { heading, is_absent, ..Failure::new(reason, error.to_string()) }
     }
+}
+
+/// Whether a host is this machine.
+fn is_here(host: &str) -> bool {
+    let host = host.trim_matches(['[', ']']);
+    let address = host.parse::<std::net::IpAddr>();
+    host == "localhost" || host.ends_with(".localhost") || address.is_ok_and(|it| it.is_loopback())
 }
 
 /// The conversation goes where the user sent it: a redirect is an answer like a refusal.

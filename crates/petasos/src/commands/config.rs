@@ -85,13 +85,16 @@ fn list(out: Out) -> ExitCode {
     // Names that the user chooses, as the reference writes them.
     let named = |key: &keys::Key| key.path.replace('*', "<name>").replace("@task", "<task>");
     if out.is_json() {
-        let rows = keys::all().map(
-            |key| json!({ "key": named(key), "doc": key.doc, "default": key.default_value() }),
-        );
+        let rows = keys::all().map(|key| {
+            let (default, reserved) = (key.default_value(), key.no_effect());
+            json!({ "key": named(key), "doc": key.doc, "default": default, "reserved": reserved })
+        });
         out.value(&json!({ "keys": rows.collect::<Vec<_>>() }));
     } else {
         for key in keys::all() {
-            out.line(format!("{}  {}", out.paint(Style::Bold, &named(key)), key.doc));
+            let note = key.no_effect().map(|note| out.paint(Style::Warn, &format!(" ({note})")));
+            let note = note.unwrap_or_default();
+            out.line(format!("{}  {}{note}", out.paint(Style::Bold, &named(key)), key.doc));
         }
     }
     ExitCode::SUCCESS
@@ -188,16 +191,47 @@ fn get(session: &mut Session, key: &str) -> Result<ExitCode, Report> {
 
 fn set(session: &Session, key: &str, value: &str) -> Result<ExitCode, Report> {
     let out = session.out;
-    let file = home::places(session.host.inputs())?.config;
+    let places = home::places(session.host.inputs())?;
+    if let Some(report) = credential(key, &places.home) {
+        return Err(report);
+    }
+    let file = places.config;
     let changed = edit::set_text(&file, key, value).map_err(unsaved)?;
+    let path: Vec<String> = key.split('.').map(str::to_owned).collect();
+    let reserved = keys::find(&path).and_then(keys::Key::no_effect);
     if out.is_json() {
-        out.value(&json!({ "key": key, "file": file, "changed": changed }));
-    } else if changed {
-        out.line(format!("{key} is set in {}", file.display()));
-    } else {
-        out.line(format!("{key} had this value already in {}", file.display()));
+        let said = json!({ "key": key, "file": file, "changed": changed, "reserved": reserved });
+        out.value(&said);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let how = if changed { "is set" } else { "had this value already" };
+    out.line(format!("{key} {how} in {}", file.display()));
+    if let Some(note) = reserved {
+        out.line(out.paint(Style::Warn, &note));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Words for what a platform takes from variables alone.
+const CREDENTIALS: &[&str] = &["token", "secret", "password", "api_key", "key"];
+
+/// A key or password of a chat platform: nothing reads it in the configuration.
+fn credential(key: &str, home: &std::path::Path) -> Option<Report> {
+    let names = key.strip_prefix("platforms.").unwrap_or(key);
+    let (platform, rest) = names.split_once('.')?;
+    let def = petasos_gateway::PLATFORMS.iter().find(|def| def.name == platform)?;
+    let last = rest.rsplit('.').next().unwrap_or(rest).to_lowercase();
+    let meant = CREDENTIALS.iter().any(|word| last == *word || last.ends_with(&format!("_{word}")));
+    if !meant || def.variables.is_empty() {
+        return None;
+    }
+    let variables = def.variables.join(", ");
+    let file = home.join(".env");
+    Some(
+        Report::new(format!("`{key}` is read by nothing: {platform} takes it from a variable"))
+            .code("config")
+            .hint(format!("write {variables} into {} as NAME=value", file.display())),
+    )
 }
 
 /// A change that was refused leaves a file behind in which nothing of it can be found.

@@ -6,6 +6,7 @@ mod conversation;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::ArgMatches;
 use petasos_contract::call::ToolCall;
@@ -21,11 +22,18 @@ use crate::report::Report;
 pub(super) static COMMAND: Command = Command {
     name: "demo",
     about: "Take a guided tour, without any key",
-    examples: &[("petasos demo", "a guided tour; it needs no key and no account")],
+    examples: &[
+        ("petasos demo", "a guided tour; it needs no key and no account"),
+        ("petasos demo | cat", "the same without pauses"),
+    ],
     hidden: false,
     arguments: |command| command,
     run,
 };
+
+/// How long a part of the tour stays before the next one, and a line before what follows on it.
+const PART: Duration = Duration::from_millis(2500);
+pub(super) const STEP: Duration = Duration::from_millis(700);
 
 fn run(_: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
     let workspace = tempfile::tempdir()?;
@@ -67,23 +75,23 @@ impl Tour<'_> {
         let out = self.out;
         out.line(out.paint(Style::Bold, "Petasos: the runtime an agent runs its tools on"));
         out.line(format!("Temporary workspace: {}", self.workspace.display()));
-        self.show_toolset();
+        self.show_toolset().await;
         let dispatcher = self.host.dispatcher(None)?;
         let cx = self.host.call_context(Surface::OneShot, SessionId::new("demo"));
-        self.heading("A tool call, as a model would make it");
+        self.heading("A tool call, as a model would make it").await;
         self.call(&dispatcher, &cx, "read_file", r#"{"path": "lamp.py"}"#).await;
-        self.heading("Numbers written as text are understood");
+        self.heading("Numbers written as text are understood").await;
         self.call(&dispatcher, &cx, "read_file", r#"{"path": "README.md", "limit": "1"}"#).await;
-        self.heading("Searching");
+        self.heading("Searching").await;
         self.call(&dispatcher, &cx, "search_files", r#"{"pattern": "TODO"}"#).await;
-        self.heading("Whatever goes wrong, the model gets one well-formed answer");
+        self.heading("Whatever goes wrong, the model gets one well-formed answer").await;
         self.call(&dispatcher, &cx, "read_file", "not even JSON").await;
         self.call(&dispatcher, &cx, "raed_file", "{}").await;
         self.call(&dispatcher, &cx, "read_file", r#"{"path": "lamp.txt"}"#).await;
         self.batch(&dispatcher, &cx).await;
-        self.heading("The agent on top: it works, asks, delegates, and remembers");
+        self.heading("The agent on top: it works, asks, delegates, and remembers").await;
         conversation::show(self.host, self.inputs, out).await?;
-        self.heading("Where to go from here");
+        self.heading("Where to go from here").await;
         for line in [
             "petasos tools list --all                       every tool, and why some are hidden",
             "petasos tools explain read_file --surface telegram",
@@ -97,8 +105,8 @@ impl Tour<'_> {
         Ok(())
     }
 
-    fn show_toolset(&self) {
-        self.heading("Toolsets are named bundles; each name keeps its reason");
+    async fn show_toolset(&self) {
+        self.heading("Toolsets are named bundles; each name keeps its reason").await;
         let tools = self.host.catalogue().registry().snapshot();
         let resolution = toolsets::resolve_toolset("file", &tools);
         let names: Vec<&str> =
@@ -108,7 +116,8 @@ impl Tour<'_> {
 
     /// Three calls in one model reply: those that only read run at the same time.
     async fn batch(&self, dispatcher: &Arc<Dispatcher>, cx: &CallContext) {
-        self.heading("Three calls in one reply: reads run together, results keep their order");
+        self.heading("Three calls in one reply: reads run together, results keep their order")
+            .await;
         let calls = vec![
             ToolCall::new("a", "read_file", r#"{"path": "README.md", "limit": 1}"#),
             ToolCall::new("b", "search_files", r#"{"pattern": "*.py", "target": "files"}"#),
@@ -123,12 +132,16 @@ impl Tour<'_> {
     async fn call(&self, dispatcher: &Dispatcher, cx: &CallContext, name: &str, arguments: &str) {
         let out = self.out;
         out.line(out.paint(Style::Faint, &format!("  $ petasos tools call {name} '{arguments}'")));
+        out.pace(STEP).await;
         let result = dispatcher.dispatch(ToolCall::new("demo", name, arguments), cx).await;
         out.line(format!("  {}", result.content.text()));
     }
 
-    fn heading(&self, text: &str) {
+    /// Whoever watches has time to read what was before.
+    async fn heading(&self, text: &str) {
+        self.out.pace(PART).await;
         self.out.line("");
         self.out.line(self.out.paint(Style::Bold, text));
+        self.out.pace(STEP).await;
     }
 }

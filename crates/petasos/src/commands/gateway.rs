@@ -25,7 +25,7 @@ pub(super) static COMMAND: Command = Command {
     name: "gateway",
     about: "Connect the agent to Telegram, Matrix, mail and other platforms",
     examples: &[
-        ("petasos gateway platforms", "which platforms there are, and what each needs"),
+        ("petasos gateway platforms", "what each needs; variables go into ~/.petasos/.env"),
         ("petasos gateway run", "run it in this terminal"),
         ("petasos gateway install", "run it as a service of this user"),
         ("petasos gateway status", "accounts, queues, stuck messages"),
@@ -83,7 +83,7 @@ enum Action {
         #[arg(long)]
         group: bool,
     },
-    /// List the platforms and whether they are configured
+    /// List the platforms, what each needs, and the file that their variables go into
     Platforms,
     /// Show outgoing messages
     Outbox {
@@ -179,6 +179,7 @@ fn platforms(session: &mut Session) -> Result<ExitCode, Report> {
         out.value(&json!({ "platforms": list }));
         return Ok(ExitCode::SUCCESS);
     }
+    out.line(variables_go(&settings));
     for (def, configured) in rows {
         let mark = if configured {
             out.paint(Style::Good, "configured")
@@ -196,6 +197,15 @@ fn platforms(session: &mut Session) -> Result<ExitCode, Report> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where the variables of platforms are read from.
+fn variables_go(settings: &petasos_contract::Settings) -> String {
+    let file = settings.home().join(".env");
+    format!(
+        "Variables go into {} (NAME=value, one a line) or into the environment of the gateway.",
+        file.display()
+    )
 }
 
 fn pair(session: &mut Session, action: &Pair) -> Result<ExitCode, Report> {
@@ -266,25 +276,36 @@ fn explained(
         out.value(&found);
         return Ok(ExitCode::SUCCESS);
     }
-    let class = found.class.unwrap_or("not let in");
-    out.line(format!(
-        "{user} on {platform}: {} by the rule “{}”",
-        out.paint(Style::Bold, class),
-        found.rule
-    ));
+    let class = match found.class {
+        Some(class) => out.paint(Style::Good, &format!("may write ({class})")),
+        None => out.paint(Style::Bad, "is not let in"),
+    };
+    out.line(format!("{user} on {platform} {class}."));
+    out.line(format!("  Because:     {}", found.rule));
     if !found.asked.is_empty() {
-        out.line(format!("  asked before: {}", found.asked.join(", ")));
+        out.line(format!("  Also tried:  {}; these said nothing", found.asked.join(", ")));
     }
     if let Some(key) = &found.key {
-        out.line(format!("  conversation: {key}"));
+        let session = match &found.session {
+            Some(session) => format!("session {session}"),
+            None => "it begins with the first message".to_owned(),
+        };
+        out.line(format!("  Talks in:    {key} ({session})"));
     }
-    out.line(format!(
-        "  session:      {}",
-        found.session.as_deref().unwrap_or("(begins with the first message)")
-    ));
-    out.line(format!("  during a turn a message does: {}", found.busy));
-    out.line(format!("  groups must name us: {}; strangers: {}", found.mention, found.strangers));
-    out.line(format!("  toolset: {}; longest message: {}", found.toolset, found.limit));
+    out.line(format!("  While busy:  a message is handled as `{}`", found.busy));
+    let named = if found.mention { "only messages that name it" } else { "every message" };
+    out.line(format!("  In groups:   the agent answers {named}"));
+    out.line(format!("  Strangers:   {} in a direct chat", found.strangers));
+    out.line(format!("  Tools:       toolset {}", found.toolset));
+    out.line(format!("  Messages:    at most {} each", found.limit));
+    if found.class.is_none() {
+        out.line(format!(
+            "To let them in: `petasos gateway pair approve {platform} CODE`, or add {user} to \
+             {}_ALLOWED_USERS. {}",
+            platform.to_uppercase(),
+            variables_go(host.settings())
+        ));
+    }
     Ok(ExitCode::SUCCESS)
 }
 

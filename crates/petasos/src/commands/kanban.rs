@@ -7,8 +7,8 @@ use std::sync::Arc;
 use clap::{ArgMatches, Subcommand};
 use petasos_contract::taint::Taint;
 use petasos_store::{
-    ATTACHMENT_BYTES_MAX, Actor, BoardPlace, BoardStore, Boards, Completion, NewFile, NewTask, On,
-    Status, Task, TaskFilter, TaskView, Workspace, board_time, is_board_name,
+    ATTACHMENT_BYTES_MAX, Actor, BOARD_USUAL, BoardPlace, BoardStore, Boards, Completion, NewFile,
+    NewTask, On, Status, Task, TaskFilter, TaskView, Workspace, board_time, is_board_name,
 };
 use serde_json::json;
 
@@ -106,6 +106,9 @@ enum Action {
     Use {
         /// The board
         name: String,
+        /// Begin it if there is none of that name
+        #[arg(long)]
+        new: bool,
     },
     /// Assign ready tasks to workers
     Dispatch {
@@ -138,6 +141,9 @@ struct Wish {
     /// Let it be looked at first: a dispatcher splits what is large
     #[arg(long)]
     triage: bool,
+    /// Begin the board of `--board` if there is none of that name
+    #[arg(long)]
+    new_board: bool,
 }
 
 /// A board, and the person who looks at it.
@@ -153,22 +159,48 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     let named = matches.get_one::<String>("board").cloned();
     let out = session.out;
     let host = session.host.get()?;
-    if let Action::Use { name } = &action {
+    if let Action::Use { name, new } = &action {
         let current = BoardPlace::of(host.settings().home()).choice();
         let name = slug(name.clone())?;
+        if !new {
+            known(host, &name)?;
+        }
         petasos_fs::write(&current, name.as_bytes(), petasos_fs::Mode::Exactly(0o600))?;
         out.line(format!("The default board is `{name}` now."));
         return Ok(ExitCode::SUCCESS);
     }
+    let begins = matches!(&action, Action::Create(wish) if wish.new_board);
+    if let Some(name) = named.as_ref().filter(|_| !begins) {
+        known(host, &slug(name.clone())?)?;
+    }
     let name = named.unwrap_or_else(|| board::current(host.settings()));
-    let boards = Boards::of(host.ports().boards.as_ref());
-    let boards = boards.ok_or_else(|| Report::new("this program keeps no boards"))?;
-    let store = boards.store().map_err(|error| failed(&error.into()))?;
-    let desk = Desk { host, store, board: slug(name)?, out };
+    let desk = Desk { host, store: kept(host)?, board: slug(name)?, out };
     match action {
         Action::Dispatch { once } => desk.dispatch(once),
         action => host.wait(desk.act(action))?,
     }
+}
+
+fn kept(host: &Host) -> Result<Arc<dyn BoardStore>, Report> {
+    let boards = Boards::of(host.ports().boards.as_ref());
+    let boards = boards.ok_or_else(|| Report::new("this program keeps no boards"))?;
+    boards.store().map_err(|error| failed(&error.into()))
+}
+
+/// A board that is there: a misspelt name must not begin another one.
+fn known(host: &Host, name: &str) -> Result<(), Report> {
+    let counts = host.wait(kept(host)?.boards())?.map_err(|error| failed(&error))?;
+    let mut names: Vec<String> = counts.into_iter().map(|count| count.board).collect();
+    names.extend([BOARD_USUAL.to_owned(), board::current(host.settings())]);
+    if names.iter().any(|known| known == name) {
+        return Ok(());
+    }
+    let near = names.iter().map(|known| (strsim::osa_distance(known, name), known)).min();
+    let near = near.filter(|(distance, _)| *distance <= name.len() / 3);
+    let meant = near.map(|(_, known)| format!("did you mean `{known}`? ")).unwrap_or_default();
+    Err(Report::new(format!("there is no board `{name}`"))
+        .code("not_found")
+        .hint(format!("{meant}`petasos kanban --board {name} create --new-board TITLE` begins it")))
 }
 
 fn slug(name: String) -> Result<String, Report> {

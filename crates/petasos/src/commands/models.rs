@@ -1,16 +1,20 @@
 //! `petasos models`: what a provider lists.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{ArgMatches, Args};
+use petasos_agent::engine::Choice;
+use petasos_contract::SessionId;
+use petasos_contract::context::Surface;
 use petasos_providers::catalog::{Listed, list};
 use petasos_providers::{Request, Vault, resolve};
 use serde_json::json;
 
 use crate::command::{Command, Session, parse};
 use crate::host::Host;
-use crate::listed::facts;
+use crate::listed::{counted, facts};
 use crate::report::Report;
 
 pub(super) static COMMAND: Command = Command {
@@ -40,16 +44,32 @@ struct Models {
 fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
     let Models { provider } = parse(matches)?;
     let out = session.out;
-    let (id, models) = offered(session.host.get()?, provider.as_deref())?;
+    let host = session.host.get()?;
+    let (id, models) = offered(host, provider.as_deref())?;
+    let here = if provider.is_none() { window_here(host)? } else { None };
     if out.is_json() {
         out.value(&json!({ "provider": id, "models": models }));
         return Ok(ExitCode::SUCCESS);
     }
     for model in models {
-        let facts = facts(&model).join(" · ");
-        out.line(format!("{}  {facts}", model.id).trim_end());
+        let mut facts = facts(&model);
+        let own = here.as_ref().filter(|(used, _)| *used == model.id);
+        if let Some((_, tokens)) = own.filter(|(_, tokens)| Some(*tokens) != model.context_length) {
+            facts.push(format!("its server has room for {} tokens", counted(*tokens)));
+        }
+        out.line(format!("{}  {}", model.id, facts.join(" · ")).trim_end());
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The configured model and its window as conversations count with it: a server may have been
+/// started with less than the model can take.
+fn window_here(host: &Host) -> Result<Option<(String, u64)>, Report> {
+    let Some(model) = host.settings().text("model.default") else { return Ok(None) };
+    let choice = Choice::new(Surface::Cli, Arc::clone(host.settings()));
+    let cx = host.call_context(Surface::Cli, SessionId::new("models"));
+    let window = host.wait(choice.known_window(host.model().as_ref(), &cx))?;
+    Ok(window.map(|window| (model.to_owned(), window)))
 }
 
 /// What the configured provider offers.

@@ -173,7 +173,7 @@ async fn with_skill(
 }
 
 /// Whether commands are confined for no other reason than that nobody is there.
-fn is_confined_unattended(host: &Host) -> Result<bool, Report> {
+pub(super) fn is_confined_unattended(host: &Host) -> Result<bool, Report> {
     let settings = host.settings();
     let terminal = TerminalSettings::of(settings)
         .map_err(|error| Report::new(error.to_string()).code("terminal"))?;
@@ -239,6 +239,24 @@ fn show(out: Out, ended: &TurnEnd, shown: bool) -> ExitCode {
     }
 }
 
+/// The stable word of a model's failure for scripts; `docs/guides/run.md` lists them.
+fn word_of(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Auth => "auth",
+        Reason::Billing => "billing",
+        Reason::ModelNotFound => "model_not_found",
+        Reason::NotConfigured => "no_provider_configured",
+        Reason::Timeout => "unreachable",
+        Reason::Certificate => "certificate",
+        Reason::ServerError => "server_error",
+        Reason::InvalidResponse => "invalid_response",
+        Reason::ContentPolicy => "content_policy",
+        Reason::ContextOverflow => "context_length_exceeded",
+        Reason::Refused => "refused",
+        _ => "model",
+    }
+}
+
 /// Only a model's failure is about who answers; most others say the next step themselves.
 fn failed(error: impl Into<SessionError>) -> Report {
     let error = error.into();
@@ -254,14 +272,16 @@ fn failed(error: impl Into<SessionError>) -> Report {
                 error.reason,
                 Reason::RateLimit | Reason::UpstreamRateLimit | Reason::Overloaded
             );
-            let report = if is_busy { report.code(BUSY) } else { report };
+            let report = report.code(if is_busy { BUSY } else { word_of(error.reason) });
             report.hint("`petasos provider explain` shows who would answer, and why")
         }
         SessionError::Store(error) | SessionError::Turn(TurnError::Store(error)) => match error {
             StoreError::Failed(_) | StoreError::Slow { .. } | StoreError::ReadOnly => {
-                report.hint("`petasos doctor` looks at the home and its disk")
+                report.code("store").hint("`petasos doctor` looks at the home and its disk")
             }
-            _ => report,
+            StoreError::Leased { .. } => report.code("busy"),
+            StoreError::NotFound { .. } => report.code("not_found"),
+            _ => report.code("store"),
         },
         _ => report,
     }

@@ -150,7 +150,10 @@ impl Setup {
         session.host.forget();
         let host = session.host.get()?;
         let mut found = match &self.base_url {
-            Some(url) => vec![find::server(host, url)?],
+            Some(url) => {
+                let url = find::address(url).unwrap_or_else(|| url.clone());
+                vec![find::server(host, &url)?]
+            }
             None => find::all(host)?,
         };
         if let Some(provider) = &self.provider {

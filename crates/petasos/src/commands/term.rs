@@ -8,6 +8,7 @@ use petasos_contract::context::{Principal, Surface};
 use petasos_contract::{CallContext, SessionId};
 use serde_json::{Map, Value};
 
+use super::run::is_confined_unattended;
 use crate::command::{Command, Session, parse};
 use crate::out::Out;
 use crate::progress::Progress;
@@ -25,6 +26,10 @@ pub(super) static COMMAND: Command = Command {
     arguments: <Term as Args>::augment_args,
     run,
 };
+
+/// A command that nobody watches, as `run` and `tools call` have it.
+const CONFINED: &str = "no terminal, so the command may write the workspace only; `--set \
+    terminal.sandbox=off` changes that";
 
 #[derive(Debug, Args)]
 struct Term {
@@ -52,8 +57,13 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     let out = session.out;
     let people = session.people();
     let host = session.host.get()?;
+    let attended = people.is_some();
+    if !attended && is_confined_unattended(host)? {
+        out.remark(CONFINED);
+    }
     let dispatcher = host.dispatcher(people)?;
-    let mut cx = host.call_context(Surface::Cli, SessionId::from(term.session.as_str()));
+    let cx = host.call_context(Surface::Cli, SessionId::from(term.session.as_str()));
+    let mut cx = cx.attended(attended);
     cx.principal = Principal::Person;
     let progress = Progress::start(out, &term.command);
     cx.events = progress.events();

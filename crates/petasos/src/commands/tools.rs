@@ -42,7 +42,7 @@ enum Action {
 }
 
 /// A choice of toolsets, as flags.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 struct Choice {
     /// Only these toolsets (comma-separated; an empty list means none)
     #[arg(long, value_name = "TOOLSETS", num_args = 0..=1, default_missing_value = "")]
@@ -56,6 +56,14 @@ struct Choice {
 }
 
 impl Choice {
+    /// What is said where nothing is: what a conversation here is offered.
+    fn or_here(mut self) -> Self {
+        if self.enabled.is_none() && self.surface.is_none() {
+            self.surface = Some("cli".to_owned());
+        }
+        self
+    }
+
     /// What the flags come down to: a surface's configuration, or exactly what was named.
     fn wanted(&self, host: &Host) -> Wanted {
         let tools = host.with_plugins().catalogue().registry().snapshot();

@@ -69,7 +69,7 @@ fn a_person_moves_tasks_through_their_life() {
     let shown = kanban(&home, &["show", text(&second, "id")]).json();
     assert_eq!(shown["task"]["status"], "ready");
     assert_eq!(shown["parents"][0]["summary"], "drafted");
-    let other = kanban(&home, &["--board", "house", "create", "Paint"]).json();
+    let other = kanban(&home, &["--board", "house", "create", "--new-board", "Paint"]).json();
     assert_eq!(other["task"]["board"], "house");
     assert_eq!(kanban(&home, &["use", "house"]).code, Some(0));
     let listed = kanban(&home, &["list"]).json();

@@ -4,6 +4,7 @@
 #![expect(clippy::similar_names, reason = "tests speak of the same few things")]
 
 mod acp;
+mod apart;
 mod approval;
 mod backend;
 mod bot_api;
@@ -30,6 +31,8 @@ mod loopback;
 mod making;
 mod mcp;
 mod media;
+mod names;
+mod newcomers;
 mod outside;
 mod package;
 mod parity;

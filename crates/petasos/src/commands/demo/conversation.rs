@@ -13,6 +13,7 @@ use petasos_session::{
     StreamItem, TurnEnd, WhenBusy,
 };
 
+use super::STEP;
 use crate::host::Host;
 use crate::out::{Out, Style};
 use crate::report::Report;
@@ -34,6 +35,7 @@ pub(super) async fn show(host: &Arc<Host>, inputs: &Inputs, out: Out) -> Result<
         out.line(format!("\n{} {prompt}", out.paint(Style::Bold, "you:")));
         let shown = Shown { out, host, session: &session };
         let ended = shown.turn(prompt).await?;
+        out.pace(STEP).await;
         out.line(format!("{} {}", out.paint(Style::Bold, "agent:"), ended.text));
         session.end(EndReason::Shutdown).await.map_err(|error| failed(&error))?;
     }
@@ -55,7 +57,7 @@ impl Shown<'_> {
         while let Some(item) = events.next().await {
             let StreamItem::Event(envelope) = item else { continue };
             match &envelope.event {
-                SessionEvent::Agent(event) => self.tell(event),
+                SessionEvent::Agent(event) => self.tell(event).await,
                 SessionEvent::QuestionAsked(question) => {
                     let reply = self.refuse(&question.kind);
                     let here = Answerer::here();
@@ -71,9 +73,10 @@ impl Shown<'_> {
         Err(failed(&"the session ended before its turn"))
     }
 
-    fn tell(&self, event: &Event) {
+    async fn tell(&self, event: &Event) {
         match event {
             Event::ToolStarted { tool, .. } => {
+                self.out.pace(STEP).await;
                 self.out.line(self.out.paint(Style::Faint, &format!("  ⚡ {tool} …")));
             }
             Event::ToolFinished { tool, status, duration_ms, .. } => {

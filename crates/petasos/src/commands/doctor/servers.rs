@@ -17,7 +17,7 @@ pub(super) fn look(host: &Host, findings: &mut Vec<Finding>) -> Result<(), Repor
     if host.settings().get("mcp_servers").is_none() {
         return Ok(());
     }
-    for view in try_servers(host, None, PATIENCE)? {
+    for view in try_servers(host, None, PATIENCE, None)? {
         let name = &view.name;
         let what = format!("{name}: {}", view.state);
         let again = format!(

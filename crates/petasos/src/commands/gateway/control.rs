@@ -146,6 +146,7 @@ pub(super) fn status(session: &mut Session) -> Result<ExitCode, Report> {
                 if let Some(why) = &stopped {
                     out.line(why);
                 }
+                out.line(super::variables_go(session.host.get()?.settings()));
             }
             return Ok(ExitCode::from(STOPPED_CODE));
         }

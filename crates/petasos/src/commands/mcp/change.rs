@@ -16,6 +16,9 @@ use crate::command::Session;
 use crate::guests;
 use crate::report::Report;
 
+/// How long a new server is tried: one that has to be fetched first joins later.
+const TRIED_FOR: Duration = Duration::from_secs(20);
+
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub(super) struct Add {
@@ -54,9 +57,16 @@ impl Add {
         }
         let settings = petasos_config::load(session.host.inputs())?;
         let host = crate::host::Host::with_settings(std::sync::Arc::new(settings));
-        let views = test::look(&host, Some(&self.name), Duration::from_secs(70))?;
+        let views = test::look(&host, Some(&self.name), TRIED_FOR, Some(session.out))?;
         for view in &views {
             test::show(session.out, view);
+        }
+        if views.iter().any(|view| !view.state.offers()) {
+            let name = &self.name;
+            session.out.remark(format!(
+                "It stays in the configuration: `petasos mcp test {name}` tries it again, `petasos \
+                 mcp remove {name}` takes it out."
+            ));
         }
         Ok(ExitCode::SUCCESS)
     }

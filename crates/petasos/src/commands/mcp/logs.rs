@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use petasos_mcp::client::STDERR_LOG;
+use petasos_mcp::client::{STDERR_LOG, log_prefix, log_start};
 
 use crate::command::Session;
 use crate::report::Report;
@@ -31,15 +31,20 @@ impl Logs {
         let text = String::from_utf8_lossy(&bytes);
         let mut lines: Vec<&str> = text.lines().collect();
         if let Some(name) = &self.name {
-            let start = format!("===== {name} starts");
-            let from = lines.iter().rposition(|line| *line == start).unwrap_or(lines.len());
-            lines = lines.split_off(from);
+            let (start, own) = (log_start(name), log_prefix(name));
+            let from = lines.iter().rposition(|line| *line == start);
+            // One over the network has no start of its own.
+            lines = lines.split_off(from.unwrap_or_default());
+            lines.retain(|line| line.starts_with(&own));
         }
         let skipped = lines.len().saturating_sub(self.last);
         let shown = lines.split_off(skipped);
         if out.is_json() {
             out.value(&shown);
         } else {
+            if shown.is_empty() {
+                out.remark("Nothing was written yet; `petasos mcp test` starts the servers.");
+            }
             out.text(&shown.join("\n"));
         }
         Ok(ExitCode::SUCCESS)

@@ -1,7 +1,7 @@
 //! `mcp test`: starts servers as a conversation would and says how they are doing.
 
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use petasos_mcp::client::{ServerView, Servers, State};
@@ -12,6 +12,9 @@ use crate::guests;
 use crate::host::Host;
 use crate::out::{Out, Style};
 use crate::report::Report;
+
+/// How often somebody who waits is told that nothing has come yet.
+const TOLD_EVERY: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Args)]
 pub(super) struct Test {
@@ -26,7 +29,8 @@ impl Test {
     pub(super) fn run(&self, session: &mut Session) -> Result<ExitCode, Report> {
         let out = session.out;
         let host = session.host.get()?;
-        let views = look(host, self.name.as_deref(), Duration::from_secs(self.wait))?;
+        let within = Duration::from_secs(self.wait);
+        let views = look(host, self.name.as_deref(), within, Some(out))?;
         let good = views.iter().all(|view| matches!(view.state, State::Ready | State::Disabled));
         if out.is_json() {
             out.value(&views);
@@ -47,6 +51,7 @@ pub(in crate::commands) fn look(
     host: &Host,
     name: Option<&str>,
     within: Duration,
+    out: Option<Out>,
 ) -> Result<Vec<ServerView>, Report> {
     let around = guests::around(host, None);
     let named = name.map(|name| spec(host, name)).transpose()?;
@@ -55,7 +60,19 @@ pub(in crate::commands) fn look(
             Some(named) => Servers::of(vec![named], &around),
             None => Servers::start(&around),
         };
-        servers.settle(within).await;
+        let begun = Instant::now();
+        let mut settled = std::pin::pin!(servers.settle(within));
+        // Whoever waits knows for what, and how long yet.
+        while tokio::time::timeout(TOLD_EVERY, &mut settled).await.is_err() {
+            let views = servers.views();
+            let silent = views.iter().filter(|view| !view.state.is_settled());
+            let names: Vec<&str> = silent.map(|view| view.name.as_str()).collect();
+            let (so_far, most) = (begun.elapsed().as_secs(), within.as_secs());
+            if let Some(out) = out {
+                let names = names.join(", ");
+                out.remark(format!("waiting for {names} to answer ({so_far} of {most} s)"));
+            }
+        }
         servers.views()
     })?;
     Ok(views)
@@ -69,6 +86,12 @@ pub(super) fn show(out: Out, view: &ServerView) {
     };
     let name = out.paint(Style::Bold, &view.name);
     out.line(format!("{name}  {}", out.paint(style, &view.state.to_string())));
+    if !view.state.is_settled() {
+        let name = &view.name;
+        out.line(format!(
+            "  it has said nothing yet; `petasos mcp logs {name}` shows what it wrote"
+        ));
+    }
     view.tools.iter().for_each(|tool| out.line(format!("  {tool}")));
     view.notes.iter().for_each(|note| out.line(out.paint(Style::Warn, &format!("  {note}"))));
 }

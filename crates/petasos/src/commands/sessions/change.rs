@@ -64,8 +64,12 @@ impl Fork {
 pub(super) struct Rename {
     /// Its id, the beginning of it, its title, or `latest`
     session: String,
-    /// The title (default: remove it)
+    /// The title
+    #[arg(required_unless_present = "clear")]
     title: Vec<String>,
+    /// Remove the title instead
+    #[arg(long, conflicts_with = "title")]
+    clear: bool,
 }
 
 impl Rename {
@@ -76,6 +80,9 @@ impl Rename {
         let id = find(host, &store, &self.session)?.session();
         let title = self.title.join(" ");
         let title = Some(title.trim().to_owned()).filter(|title| !title.is_empty());
+        if title.is_none() && !self.clear {
+            return Err(Report::usage("the title is empty").hint("`--clear` removes the title"));
+        }
         host.wait(store.amend(&id, Amend::Title(title)))?.map_err(report)?;
         let head = find(host, &store, id.as_str())?;
         if out.is_json() {

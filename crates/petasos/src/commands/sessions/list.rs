@@ -55,9 +55,20 @@ impl List {
             out.remark("there are no conversations yet");
         }
         let settings = host.settings();
+        if let Some(first) = heads.first() {
+            let width = first.id.chars().count();
+            let row = format!("{:width$}  {:>8}  {:>5}  TITLE", "ID", "USED", "MSGS");
+            out.line(out.paint(Style::Faint, &row));
+        }
         for head in &heads {
             line(out, head);
             elsewhere(out, head, settings);
+        }
+        if !heads.is_empty() {
+            out.remark(
+                "`petasos -r` continues one by its id, the beginning of that, or its title; “…” has \
+                 no title yet: `petasos sessions rename ID TITLE`",
+            );
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -65,7 +76,9 @@ impl List {
 
 /// Identity, age, length and what people call it.
 pub(super) fn line(out: Out, head: &SessionHead) {
-    let mut name = head.title.clone().unwrap_or_else(|| shortened(&head.preview));
+    // What is no title cannot be used as one.
+    let quoted = || format!("“{}”", shortened(&head.preview));
+    let mut name = head.title.clone().unwrap_or_else(quoted);
     if head.archived {
         name.push_str(" (archived)");
     }

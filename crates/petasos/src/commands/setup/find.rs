@@ -94,3 +94,49 @@ pub(super) fn server(host: &Host, url: &str) -> Result<Candidate, Report> {
         source: "named on the command line".to_owned(),
     })
 }
+
+/// The address that somebody means by an answer: a URL, or what is one without its scheme.
+pub(super) fn address(answer: &str) -> Option<String> {
+    let answer = answer.trim();
+    if answer.starts_with("http://") || answer.starts_with("https://") {
+        return Some(answer.to_owned());
+    }
+    let place = answer.split('/').next().unwrap_or_default();
+    let (host, port) = match place.rsplit_once(':') {
+        Some((host, port)) => (host, Some(port.parse::<u16>().ok()?)),
+        None => (place, None),
+    };
+    let bare = host.trim_matches(['[', ']']);
+    let is_address = bare == "localhost" || bare.parse::<std::net::IpAddr>().is_ok();
+    let is_host = !bare.is_empty()
+        && bare.chars().all(|sign| sign.is_ascii_alphanumeric() || matches!(sign, '.' | '-'));
+    if !is_address && !(is_host && port.is_some()) {
+        return None;
+    }
+    let scheme = if port == Some(443) { "https" } else { "http" };
+    Some(format!("{scheme}://{answer}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_needs_no_scheme() {
+        for (answer, url) in [
+            ("http://localhost:8000/v1", Some("http://localhost:8000/v1")),
+            ("localhost:8000/v1", Some("http://localhost:8000/v1")),
+            ("localhost", Some("http://localhost")),
+            ("127.0.0.1:11434", Some("http://127.0.0.1:11434")),
+            ("[::1]:8080/v1", Some("http://[::1]:8080/v1")),
+            ("gpu.lan:8000", Some("http://gpu.lan:8000")),
+            ("models.example.com:443/v1", Some("https://models.example.com:443/v1")),
+            ("openai", None),
+            ("login openai", None),
+            ("sk-0123456789abcdef.0123", None),
+            ("2", None),
+        ] {
+            assert_eq!(address(answer).as_deref(), url, "{answer}");
+        }
+    }
+}

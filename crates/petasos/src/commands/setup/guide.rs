@@ -108,8 +108,8 @@ fn pick(
     (found, providers): (&[Candidate], &[Provider]),
     host: &Host,
 ) -> Result<Option<Choice>, Report> {
-    if answer.starts_with("http://") || answer.starts_with("https://") {
-        let candidate = find::server(host, answer)?;
+    if let Some(url) = find::address(answer) {
+        let candidate = find::server(host, &url)?;
         return Ok(Some(Choice { candidate, key: None }));
     }
     if let Some(at) = answer.parse::<usize>().ok().and_then(|number| number.checked_sub(1)) {

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::Choice;
 use crate::command::Session;
+use crate::guests;
 use crate::host::Host;
 use crate::out::{Out, Style};
 use crate::report::Report;
@@ -53,7 +54,32 @@ impl List {
     pub(super) fn run(&self, session: &mut Session) -> Result<ExitCode, Report> {
         let out = session.out;
         let host = session.host.get()?;
-        let definitions = define(host, &self.choice)?;
+        // Without any flag it is what a chat here would offer; with `--all` everything there is.
+        let choice = self.choice.clone();
+        let choice = if self.all { choice } else { choice.or_here() };
+        let rows = if host.settings().get("mcp_servers").is_some() {
+            host.wait(async {
+                // Their tools are listed only while they run.
+                let guests = guests::start(host, None, out).await?;
+                let cx = host.check_context(choice.surface(), SessionId::new("command-line"));
+                let definitions = host.catalogue().define(&choice.wanted(host), &cx).await;
+                let rows = self.rows(host, &definitions);
+                drop(guests);
+                Ok::<_, Report>(rows)
+            })??
+        } else {
+            self.rows(host, &*define(host, &choice)?)
+        };
+        if out.is_json() {
+            out.value(&json!({ "tools": rows }));
+        } else {
+            print(out, &rows);
+        }
+        session.host.leave();
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn rows(&self, host: &Host, definitions: &Definitions) -> Vec<Row> {
         let tools = host.catalogue().registry().snapshot();
         let shown = |fate: &Fate| self.all || matches!(fate, Fate::Offered | Fate::Deferred);
         let fates = definitions.fates.iter().filter(|(_, fate)| shown(fate));
@@ -63,13 +89,7 @@ impl List {
             rows.extend(unseen.map(|name| row(&name, None, &tools)));
             rows.sort_by(|a, b| a.name.cmp(&b.name));
         }
-        if out.is_json() {
-            out.value(&json!({ "tools": rows }));
-        } else {
-            print(out, &rows);
-        }
-        session.host.leave();
-        Ok(ExitCode::SUCCESS)
+        rows
     }
 }
 
