@@ -187,20 +187,29 @@ fn failed(session: &Session, url: &Url, word: &str) -> Result<Option<Settled>, B
     Err(BrowserError::new("upstream", format!("{} did not load: {word}", host(url))))
 }
 
-/// A plain request that the proxy refused shows the proxy's words: they are no page.
+/// With what our proxy answers a plain request that it does not pass on.
+const REFUSED_STATUS: u16 = 403;
+
+/// A plain request that the proxy refused shows the proxy's words: they are no page. A page that is
+/// there and whose own host then leads into a private network is none of ours either; one that
+/// lost a picture is.
 async fn refused_on_the_way(
     session: &Session,
     tab: &ActiveTab,
     asked: &Url,
 ) -> Result<(), BrowserError> {
-    let now = session.state().tab(&tab.id).map(|tab| tab.url.clone()).unwrap_or_default();
+    let now = session.state().tab(&tab.id).map(|tab| (tab.url.clone(), tab.status));
+    let (now, status) = now.unwrap_or_default();
+    let is_words = status.is_none_or(|status| status == REFUSED_STATUS);
     // The browser may tell of the new page only later: the one that was asked for counts, too.
     let places: Vec<Url> = Url::parse(&now).into_iter().chain([asked.clone()]).collect();
     let is_there = |refused: &RefusedSite| {
-        places.iter().any(|place| {
-            place.host_str() == Some(refused.host.as_str())
-                && place.port_or_known_default() == Some(refused.port)
-        })
+        let counts = refused.is_address || is_words;
+        counts
+            && places.iter().any(|place| {
+                place.host_str() == Some(refused.host.as_str())
+                    && place.port_or_known_default() == Some(refused.port)
+            })
     };
     let refused = session.proxy.refused().into_iter().rev().find(is_there);
     let Some(refused) = refused else { return Ok(()) };

@@ -333,3 +333,19 @@ async fn the_bare_protocol_is_no_way_around_the_tools() {
     works_again(&kit).await;
     kit.end().await;
 }
+
+// A page stays when something on it does not arrive; one that does not arrive itself is told.
+#[tokio::test]
+async fn a_picture_that_breaks_does_not_take_its_page_along() {
+    let Some(kit) = Kit::start("a_broken_picture").await else { return };
+    let half = "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Le";
+    kit.server.page("/half.png", half);
+    let answer = kit.open("<img src=/half.png><script src=/half.png></script><p>here</p>").await;
+    assert!(body(&answer).contains("here") && answer["status"] == 200, "{answer:?}");
+    assert!(kit.server.lines.lock().iter().any(|line| line.contains("/half.png")));
+    let url = kit.server.page("/half", half);
+    let error = kit.try_open(&url).await.unwrap_err();
+    assert_eq!(error.kind, "upstream", "{error}");
+    works_again(&kit).await;
+    kit.end().await;
+}
