@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use crate::registry::Generation;
 use crate::toolsets::Step;
 
+pub(crate) use catalogue::function;
 pub use catalogue::{Catalogue, Wanted};
 pub use function::Function;
 pub use sanitise::sanitise;

@@ -186,6 +186,9 @@ impl Dispatcher {
         let rewriting = self.middleware.rewrite(&call.entry.name, &mut call.args, cx);
         let rewritten = wait::unless_cancelled(&cx.cancel, Duration::ZERO, rewriting).await;
         call.rewrites = rewritten.ok_or_else(|| run::cancelled(&call.entry))?;
+        if !call.rewrites.is_empty() {
+            coerce(call.args.object_mut(), call.entry.schema.parameters());
+        }
         grant::refuse_loop_tools(&call, cx)?;
         trail.note(&call, self.remembers_args());
         let escalated = self.announce(&mut call, trail, cx).await?;

@@ -170,11 +170,13 @@ pub(crate) fn answer_search(
 /// Answers `tool_describe`; `None` when the tool cannot be found this way.
 pub(crate) fn answer_describe(name: &str, tools: &Snapshot, grant: &Grant) -> Option<Value> {
     let entry = tools.find(name).filter(|entry| is_deferrable(entry, grant))?;
-    let mut function = entry.schema.get().clone();
-    crate::definitions::sanitise(&mut function);
-    let parameters = function.get("parameters").cloned().unwrap_or(Value::Null);
-    let description = entry.description();
-    Some(json!({ "name": entry.name, "description": description, "parameters": parameters }))
+    let names = tools.entries().map(|entry| entry.name.clone());
+    let granted = names.filter(|name| grant.allows(name.as_str())).collect();
+    let function = crate::definitions::function(entry, &granted).ok()?;
+    let said = |key: &str| function.get(key).cloned().unwrap_or(Value::Null);
+    Some(json!({
+        "name": entry.name, "description": said("description"), "parameters": said("parameters"),
+    }))
 }
 
 fn cut(text: &str, chars: usize) -> &str {

@@ -228,22 +228,29 @@ fn patched(present: &[&Arc<Entry>], fates: &mut BTreeMap<ToolName, Fate>) -> Vec
     let granted: BTreeSet<ToolName> = present.iter().map(|entry| entry.name.clone()).collect();
     let mut shown = Vec::with_capacity(present.len());
     for entry in present {
-        let patch = AssertUnwindSafe(|| entry.tool.schema_patch(&granted));
-        let patch = std::panic::catch_unwind(patch);
-        let changes = match patch.unwrap_or_else(|_| Err(ToolError::new("Panic", "it panicked"))) {
-            Ok(Patch::Keep) => Map::new(),
-            Ok(Patch::Merge(changes)) => changes,
-            Ok(Patch::Hide(reason)) => {
-                fates.insert(entry.name.clone(), Fate::Withdrawn(reason));
-                continue;
-            }
-            Err(error) => {
-                warn!(tool = %entry.name, %error, "schema patch failed, static one used");
-                Map::new()
-            }
-        };
-        let function = Function::of(entry, changes);
-        shown.push(Definition { name: entry.name.clone(), function });
+        match function(entry, &granted) {
+            Ok(function) => shown.push(Definition { name: entry.name.clone(), function }),
+            Err(reason) => drop(fates.insert(entry.name.clone(), Fate::Withdrawn(reason))),
+        }
     }
     shown
+}
+
+/// The schema of a tool beside these, or why it is withdrawn.
+pub(crate) fn function(
+    entry: &Arc<Entry>,
+    granted: &BTreeSet<ToolName>,
+) -> Result<Function, String> {
+    let patch = AssertUnwindSafe(|| entry.tool.schema_patch(granted));
+    let patch = std::panic::catch_unwind(patch);
+    let changes = match patch.unwrap_or_else(|_| Err(ToolError::new("Panic", "it panicked"))) {
+        Ok(Patch::Keep) => Map::new(),
+        Ok(Patch::Merge(changes)) => changes,
+        Ok(Patch::Hide(reason)) => return Err(reason),
+        Err(error) => {
+            warn!(tool = %entry.name, %error, "schema patch failed, static one used");
+            Map::new()
+        }
+    };
+    Ok(Function::of(entry, changes))
 }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use petasos_contract::call::Status;
 use petasos_contract::context::Grant;
+use petasos_contract::tool::Patch;
+use petasos_contract::{CallContext, ToolOutput};
 use serde_json::{Value, json};
 
 use super::{SearchOptions, When};
-use crate::probe::{Seen, World, body, echo, entry, error_of, gives, schema, settings};
+use crate::probe::{Scripted, Seen, World, body, echo, entry, error_of, gives, schema, settings};
 use crate::registry::{Entry, Intent, Origin};
 
 fn described(name: &str, toolset: &str, description: &str) -> Entry {
@@ -91,6 +93,27 @@ async fn describe_shows_the_schema_of_what_a_search_can_find() {
         assert_eq!(result.error_type, Some("tool_scope_block"), "{wrong}");
     }
     assert!(!error_of(&world.call("tool_describe", "[]").await).is_empty());
+}
+
+#[tokio::test]
+async fn describe_shows_the_schema_as_the_tool_itself_adjusts_it() {
+    let patched = |name: &str, patch: fn(usize) -> Patch| {
+        let mut tool =
+            Scripted::new(|_, _: CallContext| async { Ok(ToolOutput::Text(String::new())) });
+        tool.patch = Box::new(move |granted| Ok(patch(granted.len())));
+        entry(name, "test", Arc::new(tool))
+    };
+    let world = World::with(vec![
+        patched("counts", |others| {
+            let text = json!({ "description": format!("One of {others}.") });
+            Patch::Merge(text.as_object().cloned().unwrap())
+        }),
+        patched("hides", |_| Patch::Hide("no actions".into())),
+    ]);
+    let shown = body(&world.call("tool_describe", r#"{"name": "counts"}"#).await);
+    assert_eq!(shown["description"], "One of 2.");
+    let hidden = world.call("tool_describe", r#"{"name": "hides"}"#).await;
+    assert_eq!(hidden.error_type, Some("tool_scope_block"));
 }
 
 #[tokio::test]

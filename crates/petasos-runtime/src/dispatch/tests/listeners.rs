@@ -11,7 +11,10 @@ use petasos_contract::middleware::{MiddlewareError, RequestMiddleware, Rewrite};
 use petasos_contract::{Args, BoxFuture, CallContext, ToolName, ToolOutput};
 use serde_json::{Value, json};
 
-use crate::probe::{Recorder, Scripted, Seen, World, body, echo, entry, error_of, gives, says};
+use crate::probe::{
+    Recorder, Scripted, Seen, World, body, echo, entry, error_of, gives, says, schema,
+};
+use crate::registry::Entry;
 
 fn add(world: &World, hook: &Arc<Recorder>) {
     world.hooks.register(&(Arc::clone(hook) as Arc<dyn Hook>));
@@ -200,6 +203,15 @@ async fn request_middleware_is_chained_and_broken_links_are_skipped() {
     assert!(matches!(&world.recorder.seen()[0], Seen::Pre { args, .. } if args["by"] == "ab"));
     world.middleware.deregister("a");
     assert_eq!(body(&world.call("probe", "{}").await)["args"]["by"], "b");
+}
+
+#[tokio::test]
+async fn what_middleware_wrote_is_fitted_to_the_schema() {
+    let schema = schema(&json!({ "by": { "type": "integer" } }));
+    let world = World::with(vec![Entry::new("probe", "test", schema, echo())]);
+    let link = Arc::new(Rewrites("7", Ok(()))) as Arc<dyn RequestMiddleware>;
+    world.middleware.register_request(&link);
+    assert_eq!(body(&world.call("probe", "{}").await), json!({ "args": { "by": 7 } }));
 }
 
 /// Counts events and panics at every one.
