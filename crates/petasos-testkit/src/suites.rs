@@ -2,4 +2,5 @@
 
 pub mod decisions;
 pub mod grants;
+pub mod mailbox;
 pub mod store;
