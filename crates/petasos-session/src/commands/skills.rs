@@ -1,4 +1,4 @@
-//! `/skills`: what there is to call.
+//! `/skills`: what there is to call, what waits for a person, and skills of others.
 
 use crate::command::{CommandOutcome, SlashCommand};
 use crate::live::LiveSession;
@@ -6,8 +6,8 @@ use crate::live::LiveSession;
 pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "skills",
     aliases: &[],
-    usage: "[part of a name | pending | diff ID | approve ID | reject ID]",
-    about: "List the skills that `/NAME` calls; decide changes of skills that wait",
+    usage: "[part of a name | search WORDS | inspect FROM | install FROM | update NAME | uninstall NAME | verify | pending | diff ID | approve ID | reject ID]",
+    about: "List the skills that `/NAME` calls; get skills of others; decide changes that wait",
     run: |live, words| Box::pin(run(live, words)),
 };
 
@@ -18,6 +18,7 @@ async fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, Stri
     if let Some(decided) = skills.decide(words, &cx).await {
         return decided.map(CommandOutcome::markdown);
     }
+    let words = if words == "list" { "" } else { words };
     let all = skills.callable(&cx).await;
     let matching = all.iter().filter(|skill| skill.name.contains(words));
     let lines: Vec<String> =

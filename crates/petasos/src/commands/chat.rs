@@ -80,11 +80,11 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     let ended = host.wait(async {
         let _warming = host.warm_terminal();
         let _pruning = crate::prune::start(&host);
-        let _upkeep = crate::upkeep::start(&host);
         let guests = crate::guests::open(&host, Some(host.people()), out).await?;
         guests.watch(&inputs);
         let services = Arc::new(Program::new(Arc::clone(&host), inputs, guests));
         let sessions = host.sessions(services, crate::extensions::slashes(&host))?;
+        let _upkeep = crate::upkeep::start(&host, &sessions);
         let _halt = crate::halt::watch(host.settings().home(), &sessions);
         let resume =
             chat.conversation.resumed(&*host.store()?, host.settings().workspace()).await?;

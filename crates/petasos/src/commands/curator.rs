@@ -1,9 +1,11 @@
 //! `petasos curator`: the upkeep of skills, and taking it back.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use clap::{ArgMatches, Subcommand};
+use petasos_config::Inputs;
 use petasos_contract::SessionId;
 use petasos_contract::context::Surface;
 use petasos_skills::curator::{self, CuratorSettings, Step};
@@ -11,14 +13,18 @@ use petasos_skills::{Library, SkillError, Usage};
 use serde_json::json;
 
 use crate::command::{Command, Session, parse};
+use crate::host::Host;
 use crate::out::Out;
 use crate::report::Report;
+use crate::services::Program;
+use crate::upkeep::Merged;
 
 pub(super) static COMMAND: Command =
     Command::of_actions::<Action>("curator", "Archive unused skills, and restore them", run)
         .examples(&[
             ("petasos curator status", "what it would archive now"),
             ("petasos curator run", "archive unused skills now"),
+            ("petasos curator run --consolidate", "and let a model merge what models wrote"),
             ("petasos curator rollback", "undo the last run"),
         ]);
 
@@ -27,7 +33,11 @@ enum Action {
     /// Show when it last ran, what it would do now, and its backups
     Status,
     /// Run it now
-    Run,
+    Run {
+        /// Also let a model merge skills that models made
+        #[arg(long)]
+        consolidate: bool,
+    },
     /// Restore what a run archived
     Rollback {
         /// Which backup (default: the last)
@@ -70,15 +80,28 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
             out.line(format!("last run: {last}{paused}; copies: {}", copies.len()));
             told(out, &steps);
         }
-        Action::Run => {
+        Action::Run { consolidate } => {
             let report = curator::run(&library, &cx, now).map_err(refused)?;
+            let merged = if consolidate || CuratorSettings::of(settings).consolidate {
+                merged(&host, session.host.inputs())?
+            } else {
+                None
+            };
             if out.is_json() {
-                out.value(&json!(report));
+                let mut value = json!(report);
+                let merged = merged.map(|it| json!({ "said": it.said, "backup": it.backup }));
+                value["merged"] = merged.unwrap_or_default();
+                out.value(&value);
                 return Ok(ExitCode::SUCCESS);
             }
             told(out, &report.steps);
-            if let Some(copy) = report.backup {
-                out.remark(format!("`petasos curator rollback {copy}` takes it back"));
+            takes_back(out, report.backup.as_deref());
+            if let Some(merged) = merged {
+                out.line(format!("looked over by a model: {}", merged.said));
+                takes_back(out, merged.backup.as_deref());
+                if merged.backup.is_none() {
+                    out.remark("`petasos skills pending` lists what waits for you");
+                }
             }
         }
         Action::Rollback { copy } => {
@@ -91,6 +114,20 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         Action::Resume => curator::pause(settings, false).map_err(refused)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A model merges what models made; nobody is asked anything meanwhile.
+fn merged(host: &Arc<Host>, inputs: &Inputs) -> Result<Option<Merged>, Report> {
+    let program = Program::demo(Arc::clone(host), inputs.clone());
+    let sessions = host.sessions_with(host.model(), None, Arc::new(program), Vec::new())?;
+    let merged = host.wait(Box::pin(crate::upkeep::merged(host, &sessions)))?;
+    merged.map_err(|why| Report::new(format!("skills were not merged: {why}")).code("curator"))
+}
+
+fn takes_back(out: Out, copy: Option<&str>) {
+    if let Some(copy) = copy {
+        out.remark(format!("`petasos curator rollback {copy}` takes it back"));
+    }
 }
 
 fn told(out: Out, steps: &[Step]) {

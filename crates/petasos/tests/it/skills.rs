@@ -547,7 +547,7 @@ fn a_long_turn_is_looked_over_and_what_is_kept_waits_for_a_person() {
     let told = all[5]["messages"].to_string();
     assert!(told.contains("was made by a person"), "{told:.4000}");
     assert!(told.contains("with skill_view first"), "{told:.4000}");
-    assert!(told.contains("looking over a turn"), "{told:.4000}");
+    assert!(told.contains("nobody asked"), "{told:.4000}");
     assert!(!home.workspace().join("escaped").exists());
     let waiting = || petasos(&home).run(&["skills", "pending", "--json"]).json();
     let until = std::time::Instant::now() + std::time::Duration::from_mins(1);
@@ -680,4 +680,86 @@ fn a_skill_that_nobody_installed_is_not_uninstalled_and_its_folder_is_named() {
     assert!(own.stderr.contains("not installed from anywhere"), "{}", own.stderr);
     assert!(own.stderr.contains(&folder.display().to_string()), "{}", own.stderr);
     assert!(folder.is_dir());
+}
+
+/// Two skills of a model that say the same, one of a person, and what whoever keeps them up does.
+fn to_merge(more: &str) -> (Loopback, Home) {
+    let manage = |value: Value| ("skill_manage", value);
+    let text = "---\nname: brew\ndescription: About brew\n---\nHeat, then wait three minutes.\n";
+    let view = |name: &str| ("skill_view", json!({ "name": name }));
+    let model = Loopback::saying(vec![
+        Say::Calls(vec![manage(json!({ "action": "delete", "name": "steep" }))]),
+        Say::Calls(vec![view("brew"), view("steep"), view("mine")]),
+        Say::Calls(vec![
+            manage(json!({ "action": "edit", "name": "brew", "content": text })),
+            manage(json!({ "action": "delete", "name": "steep", "absorbed_into": "brew" })),
+            manage(json!({ "action": "delete", "name": "mine", "absorbed_into": "brew" })),
+            ("terminal", json!({ "command": "touch escaped" })),
+        ]),
+        Say::Text("merged steep into brew"),
+    ]);
+    let home = model.home();
+    home.write(".petasos/config.yaml", format!("{}{more}", model.config()));
+    skill(&home, ".petasos/skills/brew", "", "Heat.");
+    skill(&home, ".petasos/skills/steep", "", "Wait three minutes.");
+    skill(&home, ".petasos/skills/mine", "", "Mine.");
+    let made = json!({ "created_by": "agent" });
+    let usage = json!({ "brew": made, "steep": made });
+    home.write(".petasos/skills/.usage.json", usage.to_string());
+    (model, home)
+}
+
+fn text_of(home: &Home, name: &str) -> String {
+    let file = home.agent().join("skills").join(name).join("SKILL.md");
+    std::fs::read_to_string(file).unwrap_or_default()
+}
+
+/// `curator.consolidate`: a model merges what models made and nothing of a person's; it has the tools
+/// for that alone, reads what it changes, and what it wants waits for a person.
+#[test]
+fn e125_skills_of_models_are_merged_and_that_waits_for_a_person() {
+    let (model, home) = to_merge("curator:\n  consolidate: true\n");
+    let told = petasos(&home).run(&["curator", "run", "--json"]);
+    assert_eq!(told.code, Some(0), "{}", told.stderr);
+    assert_eq!(told.json()["merged"]["said"], "merged steep into brew", "{}", told.stdout);
+    let asked = model.asked();
+    let first = asked[0]["messages"].to_string();
+    assert!(first.contains("- brew: About brew") && first.contains("- steep"), "{first:.2000}");
+    assert!(!first.contains("- mine: About mine"), "{first:.2000}");
+    let tools = asked[0]["tools"].as_array().expect("tools").len();
+    assert_eq!(tools, 3, "{}", asked[0]["tools"]);
+    let last = asked.last().expect("it was asked")["messages"].to_string();
+    assert!(last.contains("with skill_view first"), "{last:.4000}");
+    assert!(last.contains("was made by a person"), "{last:.4000}");
+    assert!(!home.workspace().join("escaped").exists());
+    assert!(text_of(&home, "brew").contains("Heat.") && text_of(&home, "steep").contains("Wait"));
+    let waits = petasos(&home).run(&["skills", "pending", "--json"]).json();
+    let waits = waits["pending"].as_array().expect("a list").clone();
+    assert_eq!(waits.len(), 2, "{waits:?}");
+    for one in waits {
+        let id = one["id"].as_str().expect("a number").to_owned();
+        assert_eq!(petasos(&home).run(&["skills", "approve", &id]).code, Some(0));
+    }
+    assert!(text_of(&home, "brew").contains("wait three minutes"));
+    assert!(text_of(&home, "steep").is_empty() && text_of(&home, "mine").contains("Mine."));
+    let usage = std::fs::read_to_string(home.agent().join("skills/.usage.json")).expect("it is");
+    let usage: Value = serde_json::from_str(&usage).expect("JSON");
+    assert_eq!(usage["steep"]["absorbed_into"], "brew", "{usage}");
+}
+
+/// Who wrote down that nobody needs to agree has it done at once, and taken back; without the key
+/// no model is asked.
+#[test]
+fn e125_a_merge_without_a_person_has_a_copy_that_brings_everything_back() {
+    let (model, home) = to_merge("skills:\n  write_approval: false\n");
+    assert_eq!(petasos(&home).run(&["curator", "run"]).code, Some(0));
+    assert_eq!(model.asked().len(), 0, "nobody asked for it");
+    let told = petasos(&home).run(&["curator", "run", "--consolidate"]);
+    assert_eq!(told.code, Some(0), "{}", told.stderr);
+    assert!(told.stderr.contains("petasos curator rollback"), "{}", told.stderr);
+    assert!(text_of(&home, "brew").contains("wait three minutes"));
+    assert!(text_of(&home, "steep").is_empty() && text_of(&home, "mine").contains("Mine."));
+    let back = petasos(&home).run(&["curator", "rollback"]);
+    assert_eq!(back.code, Some(0), "{}", back.stderr);
+    assert!(text_of(&home, "brew").contains("Heat.\n") && text_of(&home, "steep").contains("Wait"));
 }

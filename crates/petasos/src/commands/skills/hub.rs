@@ -264,10 +264,6 @@ fn agreed(out: Out, review: &Review, confirm: Option<&str>) -> Result<(), Report
     }
     let replaces = review.diff.is_some();
     if review.decision == Decision::Allow && !replaces && !review.modified {
-        // One's own folder is installed unasked; what it does is still shown.
-        if review.verdict != scan::Verdict::Safe && !out.is_json() {
-            show(out, review);
-        }
         return Ok(());
     }
     if let Some(name) = confirm {
@@ -298,22 +294,8 @@ fn show(out: Out, review: &Review) {
         out.value(&json!({ "review": review }));
         return;
     }
-    let revision = review.revision.as_deref().unwrap_or("no commit");
-    out.remark(format!("{}: {}", review.name, review.description));
-    out.remark(format!(
-        "{} source, {revision}, verdict {}",
-        review.trust.as_str(),
-        review.verdict.as_str()
-    ));
-    for (file, size) in &review.files {
-        out.remark(format!("  {file} ({size} bytes)"));
-    }
-    findings(out, &review.report);
-    for problem in &review.problems {
-        out.remark(format!("  {}", problem.what));
-    }
-    if review.modified {
-        out.remark("it was changed here since it was installed; the change goes to the archive");
+    for line in review.lines() {
+        out.remark(line);
     }
     if let Some(diff) = &review.diff {
         out.remark(diff);
@@ -321,22 +303,8 @@ fn show(out: Out, review: &Review) {
 }
 
 fn findings(out: Out, report: &Found) {
-    for finding in &report.findings {
-        let kind = format!("{:?} {:?}", finding.severity, finding.class).to_lowercase();
-        let place = format!("{}:{}", finding.file, finding.line);
-        out.remark(format!("  {kind} {place} {}: {}", finding.what, finding.text));
-    }
-    let joined = |names: &std::collections::BTreeSet<String>| {
-        names.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
-    };
-    if !report.hosts.is_empty() {
-        out.remark(format!("  reaches {}", joined(&report.hosts)));
-    }
-    if !report.variables.is_empty() {
-        out.remark(format!("  wants variables {}", joined(&report.variables)));
-    }
-    if !report.credential_files.is_empty() {
-        out.remark(format!("  wants files {}", joined(&report.credential_files)));
+    for line in report.lines() {
+        out.remark(line);
     }
 }
 
