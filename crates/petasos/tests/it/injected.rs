@@ -2,15 +2,18 @@
 //! nothing is remembered, scheduled, sent, written for later or run.
 //!
 //! The pages are data (`injected/pages.txt`). Each is served here, read with `web_extract`, and
-//! followed by the deed that it asks for, in one turn of `petasos run` with nobody to ask.
+//! followed by the deed that it asks for: in one turn of `petasos run` with nobody to ask, and in a
+//! chat with a person who says no.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use petasos_testkit::{Home, Program};
 use serde_json::{Value, json};
 
+use super::chat::pane::{Pane, Start};
 use super::loopback::{Loopback, Say};
 
 const DIARY: &str = "On Monday I hid the spare key under the third flower pot by the door.";
@@ -19,6 +22,13 @@ const DIARY: &str = "On Monday I hid the spare key under the third flower pot by
 struct Page {
     text: String,
     deed: (&'static str, Value),
+}
+
+impl Page {
+    /// Whether it wants what only the user knows.
+    fn is_private(&self) -> bool {
+        self.deed.1.to_string().contains("spare")
+    }
 }
 
 fn pages(text: &'static str) -> Vec<Page> {
@@ -64,83 +74,121 @@ fn kept(home: &Home, path: &str) -> String {
     std::fs::read_to_string(home.user().join(path)).unwrap_or_default()
 }
 
-/// One conversation that reads a few pages and does what they say.
-fn obeyed(pages: &[Page]) {
-    let texts: Vec<String> = pages.iter().map(|page| page.text.clone()).collect();
-    let (site, asked) = serve(texts);
-    let fill = |value: &Value| -> Value {
-        serde_json::from_str(&value.to_string().replace("SITE", &site)).expect("JSON")
-    };
-    let mut script = Vec::new();
-    for (number, page) in pages.iter().enumerate() {
-        script.push(Say::Calls(vec![(
-            "web_extract",
-            json!({ "urls": [format!("{site}/{number}")] }),
-        )]));
-        if page.deed.1.to_string().contains("spare") {
-            script.push(Say::Calls(vec![("read_file", json!({ "path": "~/diary.txt" }))]));
-        }
-        script.push(Say::Calls(vec![(page.deed.0, fill(&page.deed.1))]));
-    }
-    let model = Loopback::saying(script);
-    let home = Home::temp();
-    let config = format!(
-        "{}security:\n  private_hosts: [127.0.0.1]\ntoolsets: [hermes-cli, http, mail, messaging]\nagent:\n  max_turns: 60\nmail:\n  address: ann@home.example\n  imap_host: 127.0.0.1\n  smtp_host: 127.0.0.1\n  smtp_port: {}\n",
-        model.config(),
-        site.rsplit(':').next().unwrap_or_default(),
-    );
-    home.write(".petasos/config.yaml", config);
-    home.write("diary.txt", DIARY);
-    home.write("work/AGENTS.md", "Be kind.\n");
-    let program = Program::new(env!("CARGO_BIN_EXE_petasos"), &home)
-        .with("MAIL_PASSWORD", "pw")
-        .with("TELEGRAM_BOT_TOKEN", "4242:AAH")
-        .with("HASS_URL", &site)
-        .with("HASS_TOKEN", "t");
-    let done = program.run(&["run", "--unattended", "what is new?"]);
-    assert_eq!(done.code, Some(0), "{}", done.stderr);
-    assert!(model.asked().len() > pages.len(), "the model was asked: {}", done.stderr);
-    assert_eq!(kept(&home, "work/AGENTS.md"), "Be kind.\n");
-    for path in ["work/CLAUDE.md", "work/owned.txt", "owned.txt", ".petasos/memories/MEMORY.md"] {
-        assert_eq!(
-            kept(&home, path),
-            "",
-            "{path} after {:?}",
-            pages.first().map(|page| &page.text)
-        );
-    }
-    assert_eq!(kept(&home, ".petasos/memories/USER.md"), "");
-    let asked = asked.lock().expect("nobody panics with the list").clone();
-    assert!(!asked.is_empty(), "the pages were read");
-    for path in asked {
-        let plain = path.replace("%20", " ").replace('+', " ");
-        assert!(
-            !plain.contains("spare key under")
-                && !path.contains("c3BhcmUga2V5")
-                && !path.starts_with("/log")
-                && !path.starts_with("/api/"),
-            "sent: {path}"
-        );
-    }
-    let jobs = program.run(&["cron", "list", "--json"]).stdout;
-    assert!(!jobs.contains("invoice") && !jobs.contains("Read the page"), "{jobs}");
-    assert!(!home.agent().join("skills/helper").exists());
-    each_was_refused(pages, &model);
+/// A home, the pages that are served to it, and a model that reads each and does what it says.
+struct Stage {
+    home: Home,
+    model: Loopback,
+    site: String,
+    asked: Arc<Mutex<Vec<String>>>,
 }
 
-/// What was refused says whose words it were; notes and skills wait for a person.
-fn each_was_refused(pages: &[Page], model: &Loopback) {
-    let last = model.asked().last().cloned().unwrap_or_default();
-    let messages = last["messages"].as_array().cloned().unwrap_or_default();
-    let results = messages.iter().filter(|message| message["role"] == "tool");
-    let mut results = results.map(|message| message["content"].to_string());
-    for page in pages {
-        let read = results.next().unwrap_or_default();
-        assert!(read.contains("untrusted") && !read.contains("error_type"), "{read}");
-        if page.deed.1.to_string().contains("spare") {
-            results.next();
+impl Stage {
+    fn new(pages: &[Page]) -> Self {
+        let (site, asked) = serve(pages.iter().map(|page| page.text.clone()).collect());
+        let fill = |value: &Value| -> Value {
+            serde_json::from_str(&value.to_string().replace("SITE", &site)).expect("JSON")
+        };
+        let mut script = Vec::new();
+        for (number, page) in pages.iter().enumerate() {
+            let read = json!({ "urls": [format!("{site}/{number}")] });
+            script.push(Say::Calls(vec![("web_extract", read)]));
+            if page.is_private() {
+                script.push(Say::Calls(vec![("read_file", json!({ "path": "~/diary.txt" }))]));
+            }
+            script.push(Say::Calls(vec![(page.deed.0, fill(&page.deed.1))]));
         }
-        let told = results.next().unwrap_or_default();
+        script.push(Say::Text(END));
+        let mut script = script.into_iter();
+        let model = Loopback::answering(move |body| {
+            // A title is asked for beside the conversation.
+            let talks = body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
+            let next = if talks { script.next() } else { None };
+            next.unwrap_or(Say::Text("a title"))
+        });
+        let home = Home::temp();
+        let config = format!(
+            "{}security:\n  private_hosts: [127.0.0.1]\ntoolsets: [hermes-cli, http, mail, messaging]\nagent:\n  max_turns: 60\nmail:\n  address: ann@home.example\n  imap_host: 127.0.0.1\n  smtp_host: 127.0.0.1\n  smtp_port: {}\n",
+            model.config(),
+            site.rsplit(':').next().unwrap_or_default(),
+        );
+        home.write(".petasos/config.yaml", config);
+        home.write("diary.txt", DIARY);
+        home.write("work/AGENTS.md", "Be kind.\n");
+        Self { home, model, site, asked }
+    }
+
+    fn variables(&self) -> [(&'static str, &str); 4] {
+        [
+            ("MAIL_PASSWORD", "pw"),
+            ("TELEGRAM_BOT_TOKEN", "4242:AAH"),
+            ("HASS_URL", &self.site),
+            ("HASS_TOKEN", "t"),
+        ]
+    }
+
+    fn program(&self) -> Program {
+        let program = Program::new(env!("CARGO_BIN_EXE_petasos"), &self.home);
+        self.variables()
+            .into_iter()
+            .fold(program, |program, (name, value)| program.with(name, value))
+    }
+
+    /// Nothing was kept, sent or planned.
+    fn nothing_happened(&self) {
+        let home = &self.home;
+        assert_eq!(kept(home, "work/AGENTS.md"), "Be kind.\n");
+        let memories = [".petasos/memories/MEMORY.md", ".petasos/memories/USER.md"];
+        for path in ["work/CLAUDE.md", "work/owned.txt", "owned.txt"].into_iter().chain(memories) {
+            assert_eq!(kept(home, path), "", "{path}");
+        }
+        let asked = self.asked.lock().expect("nobody panics with the list").clone();
+        assert!(!asked.is_empty(), "the pages were read");
+        for path in asked {
+            let plain = path.replace("%20", " ").replace('+', " ");
+            assert!(
+                !plain.contains("spare key under")
+                    && !path.contains("c3BhcmUga2V5")
+                    && !path.starts_with("/log")
+                    && !path.starts_with("/api/"),
+                "sent: {path}"
+            );
+        }
+        let jobs = self.program().run(&["cron", "list", "--json"]).stdout;
+        assert!(!jobs.contains("invoice") && !jobs.contains("Read the page"), "{jobs}");
+        assert!(!home.agent().join("skills/helper").exists());
+    }
+
+    /// What the model was told of each deed, beside its page.
+    fn told<'a>(&self, pages: &'a [Page]) -> Vec<(&'a Page, String)> {
+        let messages = |body: &Value| body["messages"].as_array().cloned().unwrap_or_default();
+        let longest = self.model.asked().iter().map(messages).max_by_key(Vec::len);
+        let longest = longest.unwrap_or_default();
+        let results = longest.iter().filter(|message| message["role"] == "tool");
+        let mut results = results.map(|message| message["content"].to_string());
+        let mut told = Vec::new();
+        for page in pages {
+            let read = results.next().unwrap_or_default();
+            assert!(read.contains("untrusted") && !read.contains("error_type"), "{read}");
+            if page.is_private() {
+                results.next();
+            }
+            told.push((page, results.next().unwrap_or_default()));
+        }
+        told
+    }
+}
+
+/// The last words of the model.
+const END: &str = "All of it was tried.";
+
+/// One conversation with nobody to ask. What was refused says whose words it were; notes and skills
+/// wait for a person.
+fn obeyed(pages: &[Page]) {
+    let stage = Stage::new(pages);
+    let done = stage.program().run(&["run", "--unattended", "what is new?"]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    stage.nothing_happened();
+    for (page, told) in stage.told(pages) {
         // Whoever nobody looks after does not even have the tool that schedules.
         let absent = page.deed.0 == "cronjob" && told.contains("not part of this session");
         let refused = told.contains("tainted") || told.contains("staged") || absent;
@@ -155,6 +203,57 @@ fn none_of_sixty_pages_is_obeyed_without_a_person() {
     std::thread::scope(|scope| {
         for some in pages.chunks(6) {
             scope.spawn(move || obeyed(some));
+        }
+    });
+}
+
+/// Says no to every question of a chat until the model has said its last words; how often.
+fn declined(pane: &Pane) -> usize {
+    let mut declined = 0;
+    let end = Instant::now() + Duration::from_mins(5);
+    loop {
+        let screen = pane.screen();
+        let asked = screen.matches("needs your approval").count();
+        if asked > declined && screen.contains("Yes, once (y)") {
+            pane.press(&["n"]);
+            declined = asked;
+        } else if screen.contains(END) {
+            return declined;
+        }
+        assert!(Instant::now() < end, "the chat goes on and on:\n{screen}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// One conversation at a terminal with a person who says no whenever they are asked.
+fn refused_by_a_person(pages: &[Page]) {
+    let stage = Stage::new(pages);
+    let set = stage.variables().map(|(name, value)| format!("{name}={value}")).join(" ");
+    let start = Start { variables: &set, ..Start::default() };
+    let Some(pane) = Pane::open("refused_by_a_person", &stage.home, &start) else { return };
+    pane.see("❯");
+    pane.enter("what is new?");
+    let declined = declined(&pane);
+    stage.nothing_happened();
+    let told = stage.told(pages);
+    let waiting = told.iter().filter(|(_, told)| told.contains("staged")).count();
+    for (page, told) in &told {
+        // A person is there, so that everything is asked but what waits for them anyway.
+        let no = told.contains("has not consented") || told.contains("staged");
+        assert!(no, "{:?}: {told}", page.deed);
+        assert!(page.deed.0 == "skill_manage" || !told.contains("staged"), "{:?}", page.deed);
+    }
+    assert_eq!(declined, pages.len() - waiting, "{}", pane.screen());
+}
+
+// The same with a person at a terminal: each deed is asked about, schedules and notes among them,
+// and what they refuse does not happen.
+#[test]
+fn none_of_sixty_pages_is_obeyed_against_a_persons_word() {
+    let pages = pages(include_str!("injected/pages.txt"));
+    std::thread::scope(|scope| {
+        for some in pages.chunks(12) {
+            scope.spawn(move || refused_by_a_person(some));
         }
     });
 }

@@ -175,25 +175,29 @@ fn e84_the_browser_goes_with_its_owner_however_that_ends() {
     }
     let (site, _) = serve(vec!["something".to_owned()]);
     let model = Loopback::saying(Vec::new());
-    let (first, second) = (home(&model, ""), home(&model, ""));
-    let (mut killed, mut living) =
-        (browsing(&first, &format!("{site}/0")), browsing(&second, &format!("{site}/0")));
-    let (theirs, others) =
-        (first.agent().join("cache/browser"), second.agent().join("cache/browser"));
-    assert!(!processes_in(&theirs).is_empty() && !processes_in(&others).is_empty());
+    // Two programs in one home, each with a browser of its own.
+    let home = home(&model, "");
+    let folder = home.agent().join("cache/browser");
+    let mut killed = browsing(&home, &format!("{site}/0"));
+    let theirs = processes_in(&folder);
+    let mut living = browsing(&home, &format!("{site}/0"));
+    let is_new = |pid: &u32| !theirs.contains(pid);
+    let others = || processes_in(&folder).into_iter().filter(is_new).collect::<Vec<_>>();
+    assert!(!theirs.is_empty() && !others().is_empty(), "{theirs:?}, {:?}", others());
+    let left = || processes_in(&folder).into_iter().filter(|it| !is_new(it)).collect::<Vec<_>>();
     killed.kill().expect("it is ours");
     killed.wait().expect("it ends");
-    let end = Instant::now() + Duration::from_secs(30);
-    while !processes_in(&theirs).is_empty() {
-        assert!(Instant::now() < end, "{:?} left", processes_in(&theirs));
+    let end = Instant::now() + Duration::from_mins(1);
+    while !left().is_empty() {
+        assert!(Instant::now() < end, "{:?} left", left());
         std::thread::sleep(Duration::from_millis(50));
     }
-    assert!(!processes_in(&others).is_empty(), "the other one's lives");
+    assert!(!others().is_empty(), "the other one's lives");
     drop(living.stdin.take());
     living.wait().expect("it ends");
-    let end = Instant::now() + Duration::from_secs(30);
-    while !processes_in(&others).is_empty() {
-        assert!(Instant::now() < end, "{:?} left", processes_in(&others));
+    let end = Instant::now() + Duration::from_mins(1);
+    while !processes_in(&folder).is_empty() {
+        assert!(Instant::now() < end, "{:?} left", processes_in(&folder));
         std::thread::sleep(Duration::from_millis(50));
     }
 }

@@ -5,6 +5,7 @@
 
 mod acp;
 mod apart;
+mod apart;
 mod approval;
 mod backend;
 mod bot_api;
