@@ -1,6 +1,8 @@
 //! Every place that a message can go to: chats of platforms, and other programs that are told over
 //! webhooks.
 
+mod news;
+
 use std::sync::{Arc, OnceLock};
 
 use petasos_api::Outgoing;
@@ -10,6 +12,7 @@ use petasos_gateway::Post;
 use petasos_net::Net;
 use serde_json::Value;
 
+pub(crate) use self::news::ChatNews;
 use crate::post::HomeStore;
 
 /// Targets of other programs begin with one of these.

@@ -48,7 +48,7 @@ use crate::board_news::BoardNews;
 use crate::copies::{self, Heard};
 use crate::doorway::Doorway;
 use crate::editor::EditorTerminal;
-use crate::everywhere::Everywhere;
+use crate::everywhere::{ChatNews, Everywhere};
 use crate::extensions::Extensions;
 use crate::foreign::{AgentModel, ForeignAgents};
 use crate::halt::HaltHook;
@@ -150,6 +150,7 @@ impl Host {
         hooks.register(&(Arc::new(HaltHook(settings.home().to_owned())) as Arc<dyn Hook>));
         hooks.register(&(Arc::new(GatewayGuard) as Arc<dyn Hook>));
         hooks.register(&(Arc::new(scheduled.first_calls()) as Arc<dyn Hook>));
+        hooks.register(&(Arc::new(ChatNews::new(&everywhere, &settings)) as Arc<dyn Hook>));
         hooks.register(&(Arc::new(BoardNews::new(&settings, &boards)) as Arc<dyn Hook>));
         ports.moments = Some(Arc::clone(&hooks) as _);
         ports.skills = Some(Arc::new(Library::new(&ports)) as _);

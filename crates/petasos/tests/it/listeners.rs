@@ -439,3 +439,33 @@ fn a_session_key_keeps_its_notes_from_everybody_else() {
         assert!(!told.contains("Mauz"), "{other:?}: {told}");
     }
 }
+
+#[test]
+fn turns_and_questions_of_chats_are_told_to_other_programs() {
+    let push = Say::Calls(vec![("terminal", json!({ "command": "git push --force origin x" }))]);
+    let model = Loopback::saying(vec![push, Say::Text("I was not allowed to.")]);
+    let (api, (ops, told)) = (BotApi::new(), keeper());
+    let home = model.home();
+    let config = format!(
+        "{}{}gateway:\n  owner: telegram:7\n  webhooks_out:\n    - name: ops\n      url: \
+         {ops}/hook\n      secret_env: OPS_SECRET\n      events: [turn_ended, approval_opened, \
+         approval_closed]\nterminal:\n  sandbox: off\n",
+        model.config(),
+        api.config()
+    );
+    home.write(".petasos/config.yaml", config);
+    let _gateway = gateway(&home, &[("OPS_SECRET", OPS_SECRET)]);
+    api.message(1, 7, "push it", None);
+    let opened = event(&told, "approval_opened")["data"].clone();
+    assert!(opened["subject"].as_str().is_some_and(|it| it.contains("git push")), "{opened}");
+    let card = &api.sent(1)[0];
+    api.message(2, 7, &format!("no {}", number(card)), None);
+    let closed = event(&told, "approval_closed")["data"].clone();
+    assert_eq!(
+        (&closed["approval_id"], &closed["state"]),
+        (&opened["approval_id"], &json!("answered"))
+    );
+    let ended = event(&told, "turn_ended")["data"].clone();
+    assert_eq!((&ended["status"], &ended["platform"]), (&json!("completed"), &json!("telegram")));
+    assert_eq!(ended["output"], json!("I was not allowed to."), "{ended}");
+}

@@ -145,6 +145,12 @@ fn s128_a_chat_hears_what_is_new_and_every_failure_once_and_not_what_is_silent()
     }
     let words = api.sent(2)[0]["text"].to_string();
     assert!(words.contains("The house stands.") && words.contains("House"), "{words}");
+    // Its page says who answered, for how much, and where the reply went.
+    let runs = with(&["logs", &good, "--json"]).json();
+    let page = with(&["logs", "--run", runs["runs"][0]["run_id"].as_str().unwrap_or_default()]);
+    let page = page.stdout;
+    let wanted = ["session   cron_", "model     double from", "cost      $", "delivery  telegram"];
+    assert!(wanted.iter().all(|it| page.contains(it)), "{page}");
     // A failure is told, and its repetitions once a day.
     let bad = job(&["--script", "bad.sh", "--no-agent", "--name", "Bad"]);
     for _ in 0..3 {
