@@ -22,6 +22,9 @@ const RULES_WAIT: Duration = Duration::from_secs(10);
 /// Hosts that are remembered; more are a crawl, and the oldest rules are asked for again.
 const HOSTS_MAX: usize = 1_000;
 
+/// What is said of places that the address rule or the user's own list refuses.
+const REFUSED: [&str; 2] = ["blocked_address", "blocked_policy"];
+
 /// How often each host was asked in a turn.
 type Asked = (TurnId, HashMap<String, u32>);
 
@@ -112,12 +115,17 @@ fn path(url: &Url) -> String {
     }
 }
 
-/// A missing file allows everything; one that cannot be read now allows nothing.
+/// A missing file allows everything; one that cannot be read now allows nothing. A place that is
+/// not reached at all is refused by its page, which says why.
 async fn fetched(net: &Net, url: &Url) -> Rules {
     let Ok(place) = url.join("/robots.txt") else { return Rules::default() };
     let mut request = Request::new(Method::GET, place).first_byte(RULES_WAIT);
     request.reach = Reach::PublicOnly;
-    let Ok(reply) = net.send(request).await else { return Rules::closed() };
+    let reply = match net.send(request).await {
+        Ok(reply) => reply,
+        Err(error) if REFUSED.contains(&error.error_type()) => return Rules::default(),
+        Err(_) => return Rules::closed(),
+    };
     match reply.status {
         200..=299 => match reply.bytes(RULES_BYTES_MAX, RULES_WAIT).await {
             Ok(bytes) => Rules::parse(&String::from_utf8_lossy(&bytes)),

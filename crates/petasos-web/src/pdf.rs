@@ -4,7 +4,7 @@
 use std::io::{self, Read, Write};
 
 use lopdf::{Document, LoadOptions};
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
 use crate::fault::WebError;
@@ -63,7 +63,9 @@ pub fn serve(input: impl Read, mut output: impl Write) -> io::Result<()> {
         (Resource::Core, 0),
         (Resource::Fsize, 0),
     ] {
-        setrlimit(what, Rlimit { current: Some(most), maximum: Some(most) })?;
+        // What is narrower already stays.
+        let most = Some(getrlimit(what).maximum.map_or(most, |max| max.min(most)));
+        setrlimit(what, Rlimit { current: most, maximum: most })?;
     }
     let mut bytes = Vec::new();
     input.take(FILE_BYTES_MAX).read_to_end(&mut bytes)?;

@@ -153,6 +153,9 @@ async fn e108_robots_are_followed_where_nobody_asked() {
     assert_eq!(told["error_type"], "blocked_site", "{told}");
     assert!(told["error"].as_str().unwrap().contains("robots.txt"));
     assert_eq!(kit.asked(&ask(&open)).await[0]["error"], Value::Null);
+    // A place that is not reached has no rules to blame.
+    let told = kit.asked(&ask("http://10.0.0.1/page")).await.remove(0);
+    assert_eq!(told["error_type"], "blocked_address", "{told}");
     kit.set(&json!({ "robots": "off" }), &[]);
     kit.cx = kit.cx.clone().attended(false);
     assert_eq!(kit.asked(&ask(&shut)).await[0]["error"], Value::Null);
