@@ -146,7 +146,8 @@ async fn s62_discords_menu_is_set_once_and_a_command_of_it_is_answered() {
                 .collect(),
             ..Config::default()
         };
-        let _world = World::at(home.path(), std::sync::Arc::default(), echo(), config).await;
+        let world = World::at(home.path(), std::sync::Arc::default(), echo(), config).await;
+        crate::suite::connects(&side, &world).await;
         side.choose(2, "whoami", "");
         crate::suite::arrives(&side, "who she is", |it| it.text.contains("1001")).await;
         assert_eq!(side.menu().1, 1);

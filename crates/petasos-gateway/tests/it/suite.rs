@@ -158,7 +158,7 @@ pub(crate) async fn begin(side: &dyn Side) -> (tempfile::TempDir, World) {
     (home, world)
 }
 
-async fn connects(side: &dyn Side, world: &World) {
+pub(crate) async fn connects(side: &dyn Side, world: &World) {
     let state = || {
         let accounts = world.gateway.accounts();
         let account = accounts.iter().find(|it| it.def.name == side.name());

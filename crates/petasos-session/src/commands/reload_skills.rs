@@ -7,7 +7,7 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "reload-skills",
     aliases: &[],
     usage: "",
-    about: "Look at the folders of skills again, and say what is there",
+    about: "Read the folders of skills again",
     run: |live, words| Box::pin(run(live, words)),
 };
 

@@ -22,6 +22,9 @@ fn gateway(home: &Home, docker: &str) -> Server {
         ("TELEGRAM_BOT_TOKEN", TOKEN),
         ("TELEGRAM_ALLOWED_USERS", "7"),
         ("DOCKER_HOST", docker),
+        ("WEBHOOK_ENABLED", "true"),
+        ("WEBHOOK_PORT", "0"),
+        ("WEBHOOK_SECRET", "the-secret-of-the-test"),
         ("NO_COLOR", "1"),
     ];
     Server::start(home, &["gateway", "run"], &variables)
