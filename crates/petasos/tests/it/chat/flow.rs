@@ -84,7 +84,8 @@ fn a_paste_that_is_taller_than_the_window_leaves_what_was_there() {
     pane.enter("wait");
     pane.see(" · 1 s");
     pane.paste(&whole);
-    pane.see("more lines above");
+    pane.see("Enter queues this for after the turn");
+    assert!(pane.screen().contains("[pasted text 1, 120 lines]"), "it is a chip here, too");
     pane.press(&["Enter"]);
     pane.see("next: pasted row 1");
     home.write("work/go", "");
