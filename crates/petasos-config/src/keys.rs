@@ -111,6 +111,11 @@ impl Key {
         Self { reserved: Some(waits_for), ..self }
     }
 
+    /// That nothing obeys it in this version and why, for whoever shows it.
+    pub fn no_effect(&self) -> Option<String> {
+        crate::reserved::said(self)
+    }
+
     /// The default, parsed.
     pub fn default_value(&self) -> Option<Value> {
         if self.default.is_empty() {

@@ -94,12 +94,13 @@ pub(super) static ENDPOINTS: &[Key] = &[
     key("providers.*.ssl_verify", Any, "true", "Whether certificates are checked, or a bundle"),
     key("providers.*.allow_key_to_host", Any, "", "A host, or all, that the provider's own key may go to as well"),
     key("providers.*.enabled", Flag, "true", "Whether it may be used"),
-    key("providers.*.detected_endpoint", Any, "", "What was found at the last probe"),
+    key("providers.*.detected_endpoint", Any, "", "What was found at the last probe").reserved("nothing: what a probe found is stored with the login"),
 ];
 
 // One row a line reads as a table.
 #[rustfmt::skip]
 pub(super) static AUXILIARY: &[Key] = &[
+    key("auxiliary.moa", Any, "", "Old spelling of `moa`"),
     key("auxiliary.transient_retries", Integer, "2", "Retries of a side task after a passing failure"),
     key("auxiliary.@task.provider", Text, "\"auto\"", "Provider of a side task; `main` follows the session"),
     key("auxiliary.@task.model", Text, "", "Model of a side task"),

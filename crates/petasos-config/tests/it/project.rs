@@ -106,6 +106,49 @@ fn is_no_wider(key: &Key, without: Option<&Value>, with: Option<&Value>) -> bool
     }
 }
 
+/// A few values of each kind, from loose to strict and back.
+fn values(key: &Key) -> Vec<Value> {
+    match key.kind {
+        Kind::Flag => vec![json!(true), json!(false)],
+        Kind::Integer => vec![json!(1), json!(7), json!(1_000_000)],
+        Kind::Number => vec![json!(0.5), json!(7), json!(1_000_000)],
+        Kind::Choice(words) => words.iter().map(|word| json!(word)).collect(),
+        Kind::Names | Kind::List => vec![json!([]), json!(["terminal"]), json!(["a", "b"])],
+        Kind::Text | Kind::Secret => vec![json!("one"), json!("two")],
+        Kind::Map => vec![json!({ "one": "x" }), json!({ "two": "y" })],
+        Kind::Any => vec![json!("one"), json!({ "one": ["x"] })],
+    }
+}
+
+/// Every key, with and without a word of the user: not one of them is left to chance.
+#[test]
+fn not_one_key_is_widened_by_a_projects_file() {
+    let (mut wider, mut judged) = (Vec::new(), 0);
+    for key in keys::all() {
+        let path = concrete(key);
+        let own = values(key);
+        for user in [None, own.last()] {
+            let mut setting = Setting::new();
+            if let Some(user) = user {
+                setting = setting.user(&document(&path, user));
+            }
+            let Ok(without) = load(&setting.inputs()) else { continue };
+            let before = effective(&without, &path, key);
+            for project in &own {
+                setting = setting.project(&document(&path, project));
+                let Ok(with) = load(&setting.inputs()) else { continue };
+                let after = effective(&with, &path, key);
+                judged += 1;
+                if !is_no_wider(key, before.as_ref(), after.as_ref()) {
+                    wider.push(format!("{path}: {before:?} became {after:?} with {project}"));
+                }
+            }
+        }
+    }
+    assert_eq!(wider, [""; 0]);
+    assert!(judged > 2 * keys::all().count(), "most files were refused: {judged}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 

@@ -154,3 +154,28 @@ fn a_flag_overrides_for_one_run() {
         petasos(&home).run(&["--set", "terminal.timeout=5", "config", "get", "terminal.timeout"]);
     assert_eq!(run.stdout, "5\n");
 }
+
+/// A key that nothing obeys is called so wherever it is shown or set.
+#[test]
+fn what_is_reserved_is_called_so_wherever_it_is_shown() {
+    const NOTE: &str = "reserved: no effect in this version";
+    let key = "agent.prefill_messages_file";
+    let home = Home::temp();
+    let ran = |words: &[&str]| {
+        let finished = petasos(&home).run(words);
+        format!("{}{}", finished.stdout, finished.stderr)
+    };
+    let listed = ran(&["config", "explain"]);
+    let row = |key: &str| listed.lines().find(|row| row.starts_with(&format!("{key}  ")));
+    assert!(row(key).is_some_and(|row| row.contains(NOTE)), "{listed}");
+    assert!(row("agent.max_turns").is_some_and(|row| !row.contains(NOTE)), "{listed}");
+    assert!(ran(&["config", "set", key, "a.json"]).contains(NOTE));
+    assert!(!ran(&["config", "set", "agent.max_turns", "9"]).contains(NOTE));
+    for words in [&["config", "explain", key][..], &["config", "check"], &["doctor"]] {
+        let shown = ran(words);
+        assert!(shown.contains(NOTE), "{words:?}: {shown}");
+    }
+    let page = ran(&["docs", "config"]);
+    let row = page.lines().find(|row| row.contains(key));
+    assert!(row.is_some_and(|row| row.contains(NOTE)), "{row:?}");
+}
