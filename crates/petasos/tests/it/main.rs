@@ -33,6 +33,7 @@ mod making;
 mod mcp;
 mod media;
 mod names;
+mod names;
 mod newcomers;
 mod outside;
 mod package;
