@@ -172,13 +172,13 @@ fn said_of(name: &str) -> Option<CommandInfo> {
         about: about.to_owned(),
     };
     let of_program = crate::extras::COMMANDS.iter().map(|(name, about, _)| plain((name, about)));
-    let all = petasos_session::command::described()
+    let mut all = petasos_session::command::described()
         .into_iter()
         .chain(petasos_gateway::chat_commands())
         .chain(petasos_tui::described())
         .chain(of_program)
         .chain([plain(("start", "Say nothing: the first contact is recorded"))]);
-    all.into_iter().find(|info| info.name == name)
+    all.find(|info| info.name == name)
 }
 
 fn slash() -> Text {

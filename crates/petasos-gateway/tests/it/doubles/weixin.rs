@@ -28,8 +28,8 @@ pub(crate) async fn new() -> Double<ILink> {
 /// The plain file; the key is written as digits.
 fn opened(digits: &[u8], sealed: &[u8]) -> Vec<u8> {
     let digits = std::str::from_utf8(digits).unwrap();
-    let key: Vec<u8> =
-        (0..16).map(|at| u8::from_str_radix(&digits[at * 2..at * 2 + 2], 16).unwrap()).collect();
+    let pair = |at: usize| digits.get(at * 2..at * 2 + 2).unwrap();
+    let key: Vec<u8> = (0..16).map(|at| u8::from_str_radix(pair(at), 16).unwrap()).collect();
     let key = PaddedBlockDecryptingKey::ecb_pkcs7(UnboundCipherKey::new(&AES_128, &key).unwrap());
     let mut bytes = sealed.to_vec();
     key.unwrap().decrypt(&mut bytes, DecryptionContext::None).unwrap().to_vec()
