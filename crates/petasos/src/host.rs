@@ -1,6 +1,7 @@
 //! The one place that knows every engine. It wires them and does nothing else.
 
 mod jobs;
+mod listeners;
 mod model;
 mod records;
 
@@ -51,13 +52,12 @@ use crate::editor::EditorTerminal;
 use crate::everywhere::{ChatNews, Everywhere};
 use crate::extensions::Extensions;
 use crate::foreign::{AgentModel, ForeignAgents};
-use crate::halt::HaltHook;
 use crate::logging::Journal;
 use crate::panel::EditorPanel;
 use crate::post::HomeStore;
 use crate::report::Report;
 use crate::reviewer::ModelReviewer;
-use crate::scheduled::{GatewayGuard, ScheduleDesk, Scheduled};
+use crate::scheduled::{ScheduleDesk, Scheduled};
 use crate::states;
 use crate::telemetry::Telemetry;
 use model::LazyModel;
@@ -145,13 +145,10 @@ impl Host {
         let panel = EditorPanel(Arc::clone(&editors));
         ports.panel = Some(Arc::new(Panels(Arc::new(panel))) as _);
         ports.databases = Some(Arc::new(Databases(SqliteFiles::shared())) as _);
-        let hooks = Arc::new(HookBus::new());
-        hooks.register(&(file_memory as Arc<dyn Hook>));
-        hooks.register(&(Arc::new(HaltHook(settings.home().to_owned())) as Arc<dyn Hook>));
-        hooks.register(&(Arc::new(GatewayGuard) as Arc<dyn Hook>));
-        hooks.register(&(Arc::new(scheduled.first_calls()) as Arc<dyn Hook>));
-        hooks.register(&(Arc::new(ChatNews::new(&everywhere, &settings)) as Arc<dyn Hook>));
-        hooks.register(&(Arc::new(BoardNews::new(&settings, &boards)) as Arc<dyn Hook>));
+        let chat_news = Arc::new(ChatNews::new(&everywhere, &settings)) as Arc<dyn Hook>;
+        let board_news = Arc::new(BoardNews::new(&settings, &boards)) as Arc<dyn Hook>;
+        let listening = [file_memory as Arc<dyn Hook>, chat_news, board_news];
+        let hooks = listeners::bus(settings.home(), &scheduled, listening);
         ports.moments = Some(Arc::clone(&hooks) as _);
         ports.skills = Some(Arc::new(Library::new(&ports)) as _);
         let ports = Arc::new(ports);

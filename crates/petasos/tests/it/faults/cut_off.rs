@@ -241,3 +241,37 @@ fn s123_a_script_that_is_stopped_with_its_daemon_is_unknown_and_ended() {
     assert_eq!(runs["runs"][0]["state"], json!("unknown"), "{runs}");
     super::started::gone(home.user(), "the script of a stopped daemon");
 }
+
+#[test]
+fn a_run_that_was_given_up_while_its_process_slept_calls_nothing_when_it_wakes() {
+    let home = Home::temp();
+    let (list, woken) = (home.workspace().join("list"), home.workspace().join("woken"));
+    let command = format!("echo begun >> '{}'", list.display());
+    let (result, wakes) = (std::sync::Arc::new(std::sync::Mutex::new(Value::Null)), woken.clone());
+    let seen = std::sync::Arc::clone(&result);
+    let model = Model::new(move |asked: &Asked| {
+        if asked.results() > 0 {
+            let last = asked.body["messages"].as_array().and_then(|it| it.last().cloned());
+            *seen.lock().expect("nobody panics") = last.unwrap_or_default();
+            return text("I could not");
+        }
+        until("it wakes", || wakes.exists());
+        calls(&[("terminal", json!({ "command": command }))])
+    });
+    model.is_used_by(&home, "terminal:\n  sandbox: off\n");
+    let job = ["cron", "create", "1s", "look after the house", "--misfire", "once"];
+    assert_eq!(Program::new(PROGRAM, &home).run(&job).code, Some(0));
+    let _daemon = Started::new(program(&home, &["cron", "daemon"]));
+    until("the model is asked", || model.asked() > 0);
+    // Another process has waited for its heartbeat long enough.
+    let store = rusqlite::Connection::open(home.user().join(".petasos/petasos.db"));
+    let sql = "UPDATE occurrences SET state = 'unknown', owner = ''";
+    let store = store.expect("a database");
+    store.busy_timeout(PATIENCE).expect("patience");
+    assert_eq!(store.execute(sql, []).expect("a change"), 1);
+    std::fs::File::create(&woken).expect("a file");
+    until("the call is answered", || !result.lock().expect("nobody panics").is_null());
+    let told = result.lock().expect("nobody panics").to_string();
+    assert!(told.contains("given up"), "{told}");
+    assert!(!list.exists(), "nothing was done");
+}
