@@ -8,16 +8,17 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
 }
 
-/// The code between the walk-through's markers.
-fn new_file() -> String {
+/// The files that the walks write, by path.
+fn new_files() -> Vec<(String, String)> {
     let text = std::fs::read_to_string(root().join("CONTRIBUTING.md")).expect("CONTRIBUTING.md");
-    let block = text
-        .split_once("<!-- walkthrough:begin word_count -->")
-        .and_then(|(_, rest)| rest.split_once("<!-- walkthrough:end -->"))
-        .map(|(block, _)| block)
-        .expect("the walk-through's markers");
-    let code = block.trim().strip_prefix("```rust\n").and_then(|code| code.strip_suffix("```"));
-    code.expect("one Rust block").to_owned()
+    let walk = |part: &str| {
+        let (path, rest) = part.split_once(" -->")?;
+        let (block, _) = rest.split_once("<!-- walkthrough:end -->")?;
+        let code = block.trim().strip_prefix("```rust\n")?.strip_suffix("```")?;
+        Some((path.to_owned(), code.to_owned()))
+    };
+    let parts = text.split("<!-- walkthrough:begin ").skip(1);
+    parts.map(|part| walk(part).expect("a path, one Rust block and an end")).collect()
 }
 
 /// Copies what a build needs, and only what changed, so that a second run is incremental.
@@ -26,7 +27,7 @@ fn copy_sources(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).expect("a folder").map(|entry| entry.expect("an entry")) {
         let (source, target) = (entry.path(), to.join(entry.file_name()));
         let name = entry.file_name().to_string_lossy().into_owned();
-        let unused = ["target", "fuzz", "docs", "scripts", "examples"].contains(&name.as_str());
+        let unused = ["target", "docs", "scripts", "examples"].contains(&name.as_str());
         if name.starts_with(".git") || unused && from.join("Cargo.lock").exists() {
             continue;
         }
@@ -38,23 +39,41 @@ fn copy_sources(from: &Path, to: &Path) {
     }
 }
 
+/// Whether a crate is compiled by the tests of the tools, so that the new file is, too.
+fn is_built(path: &str) -> bool {
+    ["petasos-tools", "petasos-analysis", "petasos-terminal"]
+        .iter()
+        .any(|name| path.starts_with(&format!("crates/{name}/")))
+}
+
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the walk-through runs cargo, so the test does")]
-fn one_new_file_adds_a_working_tool() {
+fn one_new_file_each_adds_a_tool_a_rule_a_program_and_a_backend_that_work() {
     let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join("walkthrough");
     copy_sources(&root(), &copy);
-    let file = copy.join("crates/petasos-tools/src/builtin/word_count.rs");
-    std::fs::write(file, new_file()).expect("the new file");
-    // The family's tests run the examples of every tool, the new one included. They share the
-    // build of third-party crates with this run, and leave the program under test alone.
+    let files = new_files();
+    for (path, code) in &files {
+        std::fs::write(copy.join(path), code).expect("the new file");
+    }
+    // The tests of the families run the examples of every tool and every rule, the new ones
+    // included. They share the build of third-party crates with this run, and leave the program
+    // under test alone.
     let output = Command::new(env!("CARGO"))
-        .args(["test", "--quiet", "--offline", "-p", "petasos-tools", "--test", "it", "example"])
+        .args(["test", "--quiet", "--offline", "-p", "petasos-tools", "-p", "petasos-analysis"])
+        .args(["--test", "it", "example"])
         .current_dir(&copy)
         .env("CARGO_TARGET_DIR", copy.join("../.."))
         .output()
         .expect("cargo runs");
     let told = [output.stdout, output.stderr].concat();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&told));
-    let index = std::fs::read_to_string(copy.join("crates/petasos-tools/src/builtin.rs"));
-    assert!(index.expect("the index").contains("&word_count::TOOL"));
+    let built: Vec<&String> =
+        files.iter().map(|(path, _)| path).filter(|it| is_built(it)).collect();
+    assert_eq!(built.len(), 4, "{built:?}");
+    for path in built {
+        let (folder, name) = path.rsplit_once('/').expect("a folder");
+        let index = std::fs::read_to_string(copy.join(format!("{folder}.rs"))).expect("the index");
+        let member = name.trim_end_matches(".rs");
+        assert!(index.contains(&format!("    &{member}::")), "{path}: {index}");
+    }
 }
