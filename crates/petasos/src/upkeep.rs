@@ -1,5 +1,5 @@
-//! Skills that nobody uses are put away by themselves, when it is time and nothing else went on; and
-//! where the configuration says so, a model merges those that say the same.
+//! Skills that nobody uses are put away by themselves, when it is time and nothing else went on;
+//! and where the configuration says so, a model merges those that say the same.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};

@@ -202,9 +202,10 @@ impl Counter<'_> {
         let wants = review.report.variables.iter().map(String::as_str).collect::<Vec<_>>();
         let wants = match wants.join(" ") {
             none if none.is_empty() => String::new(),
-            names => format!(
-                "\n\nIts commands see no variables before `petasos skills allow-env {name} {names}`."
-            ),
+            names => {
+                let allow = format!("petasos skills allow-env {name} {names}");
+                format!("\n\nIts commands see no variables before `{allow}`.")
+            }
         };
         let at = self.blocking(move |settings| {
             let Fetched { typed, source, package } = &fetched;

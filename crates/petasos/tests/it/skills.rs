@@ -714,8 +714,8 @@ fn text_of(home: &Home, name: &str) -> String {
     std::fs::read_to_string(file).unwrap_or_default()
 }
 
-/// `curator.consolidate`: a model merges what models made and nothing of a person's; it has the tools
-/// for that alone, reads what it changes, and what it wants waits for a person.
+/// `curator.consolidate`: a model merges what models made and nothing of a person's; it has the
+/// tools for that alone, reads what it changes, and what it wants waits for a person.
 #[test]
 fn e125_skills_of_models_are_merged_and_that_waits_for_a_person() {
     let (model, home) = to_merge("curator:\n  consolidate: true\n");
