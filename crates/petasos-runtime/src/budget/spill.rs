@@ -87,11 +87,11 @@ pub(crate) fn reads_untrusted(
 
 /// Where the home keeps things of every conversation: jobs and what they printed, snapshots, notes,
 /// logs.
-const KEPT: [&str; 5] = ["jobs", "processes.json", "checkpoints", "memories", "logs"];
+const KEPT: [&str; 4] = ["jobs", "checkpoints", "memories", "logs"];
 /// Where files of people are, under names that nobody guesses: each may be read, the list may not.
 const CACHE: &str = "cache";
-/// How the names of the store begin.
-const STORE: &str = "petasos.db";
+/// How the names of the store and of the list of jobs begin, and of what a death left of either.
+const STORES: [&str; 2] = ["petasos.db", "processes."];
 
 /// Refused when a call from a chat or over HTTP would read what the home keeps for conversations:
 /// several people may be there, and each has tools for what is theirs.
@@ -115,12 +115,12 @@ fn is_kept(path: &Path, home: &Path) -> bool {
     let Some(name) = parts.next() else { return false };
     // `cache/images` is a list, `cache/images/NAME` a file.
     let is_list = name == CACHE && parts.count() < 2;
-    KEPT.contains(&name.as_ref()) || name.starts_with(STORE) || is_list
+    KEPT.contains(&name.as_ref()) || STORES.iter().any(|store| name.starts_with(store)) || is_list
 }
 
 fn is_named(text: &str, home: &Path) -> bool {
     let at = |name: &str| home.join(name).display().to_string();
-    KEPT.iter().chain([&STORE]).any(|name| text.contains(&at(name))) || lists(text, &at(CACHE))
+    KEPT.iter().chain(&STORES).any(|name| text.contains(&at(name))) || lists(text, &at(CACHE))
 }
 
 /// Whether a command names a folder of people's files, and not only files in it.
@@ -149,7 +149,7 @@ mod tests {
         {
             assert!(!is_kept(Path::new(other), home), "{other}");
         }
-        for list in ["cache", "cache/documents", "processes.json"] {
+        for list in ["cache", "cache/documents", "processes.json", "processes.draft"] {
             assert!(is_kept(&home.join(list), home), "{list}");
         }
         for line in
