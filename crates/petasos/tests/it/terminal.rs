@@ -71,6 +71,9 @@ fn a_job_outlives_the_program_and_can_be_ended_by_the_next_one() {
     assert_eq!(petasos(&home).run(&["kill", "proc_000000000000"]).code, Some(1));
 }
 
+/// The sandbox of a command that nobody watches would be in the way, too.
+const UNCONFINED: [&str; 3] = ["--set", "terminal.sandbox=off", "term"];
+
 #[test]
 fn a_command_cannot_loosen_approvals_by_starting_this_program_again() {
     let home = Home::temp();
@@ -95,14 +98,15 @@ fn a_command_cannot_loosen_approvals_by_starting_this_program_again() {
         // The script is the person's own and too long to be read beforehand, so that nothing but
         // the program itself is in the way.
         home.write("work/again.sh", format!("{again} 2>&1\n{}", "#\n".repeat(40_000)));
-        let finished = petasos(&home).run(&["term", "sh again.sh"]);
+        let finished = petasos(&home).run(&[&UNCONFINED[..], &["sh again.sh"]].concat());
         assert!(finished.stdout.contains(code), "{again}: {}", finished.stdout);
         assert!(home.workspace().join("victim/file").exists(), "{again}");
     }
     let mode = petasos(&home).run(&["config", "get", "approvals.mode"]);
     assert!(!mode.stdout.contains("off"), "{}", mode.stdout);
     home.write("work/again.sh", format!("{program} term 'echo inner'\n"));
-    assert_eq!(petasos(&home).run(&["term", "sh again.sh"]).stdout, "inner\n");
+    let inner = petasos(&home).run(&[&UNCONFINED[..], &["sh again.sh"]].concat()).stdout;
+    assert!(inner.ends_with("inner\n"), "{inner}");
 }
 
 #[test]
