@@ -97,10 +97,10 @@ pub(crate) fn renewed(stored: &str, choice: &Choice) -> Option<String> {
     let (before, rest) = stored.rsplit_once(SESSION)?;
     let (facts, after) = rest.split_at(rest.find("\n\n").unwrap_or(rest.len()));
     let line = |line: &str| {
-        let now = |word: &str, value: &Option<String>| {
-            line.strip_prefix(word).and(value.as_ref()).map(|value| format!("{word}{value}"))
+        let now = |word: &str, value: Option<&String>| {
+            line.strip_prefix(word).and(value).map(|value| format!("{word}{value}"))
         };
-        let named = now(MODEL, &new.model).or_else(|| now(PROVIDER, &new.provider));
+        let named = now(MODEL, new.model.as_ref()).or_else(|| now(PROVIDER, new.provider.as_ref()));
         named.unwrap_or_else(|| line.to_owned())
     };
     let lines: Vec<String> = facts.split('\n').map(line).collect();

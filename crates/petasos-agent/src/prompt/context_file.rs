@@ -65,7 +65,7 @@ pub fn locate(workspace: &Path) -> Vec<PathBuf> {
 }
 
 /// The file with instructions for one folder.
-pub fn of_folder(folder: &Path) -> Option<PathBuf> {
+pub(crate) fn of_folder(folder: &Path) -> Option<PathBuf> {
     first(folder, NAMES)
 }
 
