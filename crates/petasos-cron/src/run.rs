@@ -270,6 +270,10 @@ impl Worker for Runs {
         Box::pin(self.send_planned(occurrence))
     }
 
+    fn unsent(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.send_left())
+    }
+
     fn stopped(&self) -> Option<String> {
         self.host().stopped()
     }

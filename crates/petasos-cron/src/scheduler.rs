@@ -87,6 +87,9 @@ pub trait Worker: Send + Sync {
     /// The deliveries of an occurrence were planned.
     fn planned<'a>(&'a self, occurrence: &'a str) -> BoxFuture<'a, ()>;
 
+    /// Sends what earlier processes planned and did not send.
+    fn unsent(&self) -> BoxFuture<'_, ()>;
+
     /// Why nothing may begin now.
     fn stopped(&self) -> Option<String>;
 
@@ -228,6 +231,7 @@ impl Scheduler {
         let jumped = self.jumped(now);
         if jumped {
             self.follow_clock(now).await?;
+            self.worker.unsent().await;
         }
         self.store.note_scheduler(self.options.kind, now.as_millisecond()).await?;
         let (mut look, mut missed) = (Look::default(), Vec::new());

@@ -7,7 +7,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use petasos_contract::delivery::{Deliveries, Destination, Parcel};
 use petasos_session::{TurnEnd, TurnError};
-use petasos_store::{DeliveryWish, Lane, OccurrenceRow, OccurrenceState, delivery_prefix};
+use petasos_store::{
+    DeliveryState, DeliveryWish, Lane, OccurrenceRow, OccurrenceState, delivery_prefix,
+};
 use serde_json::{Map, Value, json};
 
 use super::prepare::Held;
@@ -333,6 +335,27 @@ impl Runs {
             if let Err(error) = deliveries.deliver(parcel).await {
                 // It stays planned: the next gateway sends it.
                 tracing::warn!(error, occurrence, "a reply waits for a gateway");
+            }
+        }
+    }
+
+    /// Sends what a process had planned when it ended, where no gateway does.
+    pub(super) async fn send_left(&self) {
+        let Some(deliveries) = self.host().deliveries() else { return };
+        let Ok(rows) = self.jobs.store().occurrences(None, LOOKED_AT).await else { return };
+        let since = self.jobs.now().as_millisecond() - FOLDED;
+        let told = |row: &&OccurrenceRow| {
+            row.wish == DeliveryWish::Queued && row.ended_ms.is_some_and(|at| at > since)
+        };
+        for row in rows.iter().filter(told) {
+            let Ok(planned) = self.jobs.store().deliveries_of(&row.id).await else { return };
+            for left in planned.into_iter().filter(|it| it.state == DeliveryState::Planned) {
+                let to = destination(left.delivery.lane);
+                let (text, token) = (left.delivery.body, left.delivery.token);
+                let parcel = Parcel { to, text, token, wait: Duration::ZERO };
+                if let Err(error) = deliveries.deliver(parcel).await {
+                    tracing::debug!(error, occurrence = row.id, "a reply waits for a gateway");
+                }
             }
         }
     }

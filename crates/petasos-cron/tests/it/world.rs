@@ -96,6 +96,10 @@ impl Worker for Noting {
         Box::pin(std::future::ready(()))
     }
 
+    fn unsent(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
     fn stopped(&self) -> Option<String> {
         None
     }

@@ -529,6 +529,31 @@ fn s128_replies_and_failures_are_delivered_and_a_lost_delivery_is_no_failed_run(
     }
 }
 
+#[test]
+fn s123_a_reply_that_a_dead_process_had_planned_is_sent_by_the_next_scheduler_once() {
+    let home = Home::temp();
+    home.write(".petasos/scripts/good.sh", "echo the house stands\n");
+    let (url, told) = topics(200);
+    let with = |arguments: &[&str]| {
+        let program = petasos(&home).with("NTFY_TOPIC", "jobs").with("NTFY_SERVER", &url);
+        program.run(&[&["cron"], arguments].concat())
+    };
+    let job = ["create", "every 1h", "--script", "good.sh", "--no-agent", "--deliver", "ntfy:jobs"];
+    assert_eq!(with(&[&job[..], &["--name", "House"]].concat()).code, Some(0));
+    assert_eq!(with(&["run", "House"]).code, Some(0));
+    let sent = || told.lock().expect("nobody panics").join("\n").matches("house stands").count();
+    assert_eq!(sent(), 1);
+    // As if the process had died after its run was stored.
+    let store = rusqlite::Connection::open(home.user().join(".petasos/petasos.db"));
+    let store = store.expect("a database");
+    let sql = "UPDATE outbox SET state = 'planned', attempts = 0, parts = '[]', sent = '[]'";
+    assert_eq!(store.execute(sql, []).expect("a change"), 1);
+    for _ in 0..2 {
+        assert_eq!(with(&["tick"]).code, Some(0));
+        assert_eq!(sent(), 2, "it is sent once");
+    }
+}
+
 /// A command of schedules under another clock, on one day.
 fn under(clock: &str, home: &Home, arguments: &[&str]) -> Option<std::process::Output> {
     under_at(&format!("2026-11-18 {clock}"), home, arguments)

@@ -161,13 +161,17 @@ impl Case {
         }
         let next = self.scheduler(&["cron", "daemon"]);
         until("it is known as unknown", || self.states() == ["unknown"]);
-        until("people are told", || self.told().contains("cut off"));
+        // Whoever is asked twice may end between two steps of telling.
+        if end != End::TermTwice {
+            until("people are told", || self.told().contains("cut off"));
+        }
         for _ in 0..2 {
             assert_eq!(self.cron(&["tick"]).code, Some(0));
         }
         drop(next);
         assert_eq!((self.lines(), self.states().len()), (1, 1), "nobody repeats it");
-        assert_eq!(self.told().matches("cut off").count(), 1, "{}", self.told());
+        let told = self.told().matches("cut off").count();
+        assert!(told == 1 || (told == 0 && end == End::TermTwice), "{}", self.told());
         let status = self.shown(&["status"]);
         assert_eq!(status["cut_off"][0]["state"], json!("unknown"), "{status}");
         let page = self.cron(&["status"]).stdout;
