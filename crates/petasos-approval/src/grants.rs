@@ -39,7 +39,7 @@ pub enum ListedGrant {
         wide: bool,
     },
     /// A narrow grant.
-    Grant(GrantRecord),
+    Grant(Box<GrantRecord>),
 }
 
 /// Everything that was granted for good, to whomever.
@@ -51,7 +51,7 @@ pub async fn list(
     let entries = settings.names(ALLOWLIST).unwrap_or_default();
     let mut all: Vec<ListedGrant> = entries.into_iter().map(|entry| listed(entry, &file)).collect();
     let granted = store.granted(&SessionScope::Everyone).await?;
-    all.extend(granted.into_iter().map(ListedGrant::Grant));
+    all.extend(granted.into_iter().map(|grant| ListedGrant::Grant(Box::new(grant))));
     Ok(all)
 }
 

@@ -19,7 +19,7 @@ impl UsageStore for Store {
             sessions::head(connection, &session)?;
             sessions::spend(connection, &session, &spent)
         };
-        Box::pin(async move { self.writer.write("usage", job).await.map_err(told) })
+        Box::pin(async move { self.writer.write("usage", job).await.map_err(|error| told(&error)) })
     }
 
     fn totals<'a>(
@@ -28,11 +28,13 @@ impl UsageStore for Store {
     ) -> BoxFuture<'a, Result<UsageTotals, UsageError>> {
         let filter = filter.clone();
         let look = move |connection: &Connection| totals(connection, &filter);
-        Box::pin(async move { self.readers.read("usage", look).await.map_err(told) })
+        Box::pin(
+            async move { self.readers.read("usage", look).await.map_err(|error| told(&error)) },
+        )
     }
 }
 
-fn told(error: StoreError) -> UsageError {
+fn told(error: &StoreError) -> UsageError {
     UsageError(error.to_string())
 }
 

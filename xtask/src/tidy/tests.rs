@@ -348,7 +348,7 @@ fn every_family_grows_by_one_file() {
                     fs::create_dir(members.join(path.file_name().unwrap())).unwrap();
                 }
             }
-            fs::write(members.join("added_by_a_test.rs"), "//! One more.\n").unwrap();
+            fs::File::create(members.join("added_by_a_test.rs")).unwrap();
             family.sync_in(copy.path()).unwrap();
             let after = fs::read_to_string(copy.path().join(&index)).unwrap();
             let row = format!("    &added_by_a_test::{item},\n");

@@ -54,7 +54,8 @@ fn tamper(home: &Path, how: Tamper) {
         Tamper::Remove => drop(lines.remove(1)),
         Tamper::Exchange => lines.swap(1, 2),
     }
-    std::fs::write(&file, lines.join("\n") + "\n").unwrap();
+    let text = lines.join("\n") + "\n";
+    petasos_fs::write(&file, text.as_bytes(), petasos_fs::Mode::Exactly(0o600)).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

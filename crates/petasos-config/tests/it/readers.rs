@@ -66,7 +66,9 @@ fn walk(folder: &Path, files: &mut Vec<(PathBuf, String)>) {
             let whole = std::fs::read_to_string(&path).unwrap();
             let production = whole.split("\nmod tests {").next().unwrap_or_default();
             let lines = production.lines().filter(|line| !line.trim_start().starts_with("//"));
-            files.push((path, lines.map(|line| format!("{line}\n")).collect()));
+            let mut text = String::new();
+            lines.for_each(|line| text.extend([line, "\n"]));
+            files.push((path, text));
         }
     }
 }
@@ -121,11 +123,9 @@ const HANDED_ON: &[(&str, &str)] = &[
 
 /// Our spelling of a name: entries of providers are read in the spelling of other programs, too.
 fn snake(name: &str) -> String {
-    let spelled = |letter: char| {
-        let before = if letter.is_ascii_uppercase() { "_" } else { "" };
-        format!("{before}{}", letter.to_ascii_lowercase())
-    };
-    name.chars().map(spelled).collect()
+    let before = |letter: char| letter.is_ascii_uppercase().then_some('_');
+    let spelled = |letter: char| before(letter).into_iter().chain([letter.to_ascii_lowercase()]);
+    name.chars().flat_map(spelled).collect()
 }
 
 /// Whether one file reads the section and has the last name as a field or a text.

@@ -111,18 +111,18 @@ impl UsageLog {
 
 impl UsageStore for UsageLog {
     fn add<'a>(&'a self, entry: &'a UsageEntry) -> BoxFuture<'a, Result<(), UsageError>> {
-        Box::pin(ready(self.write(entry).map_err(failed)))
+        Box::pin(ready(self.write(entry).map_err(|error| failed(&error))))
     }
 
     fn totals<'a>(
         &'a self,
         filter: &'a UsageFilter,
     ) -> BoxFuture<'a, Result<UsageTotals, UsageError>> {
-        Box::pin(ready(self.sum(filter).map_err(failed)))
+        Box::pin(ready(self.sum(filter).map_err(|error| failed(&error))))
     }
 }
 
-fn failed(error: io::Error) -> UsageError {
+fn failed(error: &io::Error) -> UsageError {
     UsageError(error.to_string())
 }
 

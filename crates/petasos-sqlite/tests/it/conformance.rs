@@ -74,9 +74,8 @@ impl LeaseStore for WrongLeases {
     }
 
     fn release(&self, lease: &Lease) {
-        match self.1 {
-            LeaseFault::NotReleased => {}
-            _ => self.0.release(lease),
+        if self.1 != LeaseFault::NotReleased {
+            self.0.release(lease);
         }
     }
 

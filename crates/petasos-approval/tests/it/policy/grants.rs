@@ -92,7 +92,7 @@ fn everything_granted_is_listed() {
     assert!(
         matches!(&listed[0], ListedGrant::Allowlist { entry, .. } if entry == "recursive delete")
     );
-    assert!(matches!(&listed[1], ListedGrant::Grant(grant) if *grant == made));
+    assert!(matches!(&listed[1], ListedGrant::Grant(grant) if **grant == made));
     assert!(revoke(&place.home(), "nothing").is_err());
 }
 
