@@ -16,6 +16,8 @@ use crate::report::Report;
 const LOOK: Duration = Duration::from_secs(1);
 /// So far back runs of a job that was removed are looked for by its name.
 const LOOKED_AT: u32 = 10_000;
+/// So far back decisions about the calls of a run are looked for.
+const DECISIONS: usize = 10_000;
 
 /// One run with what became of its deliveries.
 pub(super) async fn full(jobs: &Jobs, row: &OccurrenceRow) -> Result<Value, StoreError> {
@@ -134,7 +136,7 @@ fn output(host: &crate::host::Host, row: &OccurrenceRow) -> Option<String> {
 fn decisions(host: &crate::host::Host, row: &OccurrenceRow) -> Result<Vec<DecisionEntry>, Report> {
     let Some(session) = &row.session else { return Ok(Vec::new()) };
     let log = host.decisions();
-    let read = host.wait(log.read(LOOKED_AT as usize, &SessionScope::Everyone))?;
+    let read = host.wait(log.read(DECISIONS, &SessionScope::Everyone))?;
     let all = read.map_err(|error| Report::new(error.to_string()).code("approval"))?;
     Ok(all.into_iter().filter(|it| it.session == session.as_str()).collect())
 }
