@@ -78,10 +78,11 @@ impl Inners {
         }
     }
 
-    /// The lines of standard input that begin with `mark`, without it.
-    pub(crate) fn lines_after(&mut self, mark: &str, call: &Call<'_>) {
-        for line in call.stdin.text.iter().flat_map(|text| text.lines()) {
-            if let Some(code) = line.trim_start().strip_prefix(mark) {
+    /// Lines of arguments and standard input that begin with one of these marks, without it.
+    pub(crate) fn lines_after(&mut self, marks: &[&str], call: &Call<'_>) {
+        let texts = call.args.iter().map(|arg| arg.text.as_str()).chain(call.stdin.text.as_deref());
+        for line in texts.flat_map(str::lines).map(str::trim_start) {
+            if let Some(code) = marks.iter().find_map(|mark| line.strip_prefix(mark)) {
                 self.shell(Arg::new(code, call.span));
             }
         }
@@ -373,8 +374,11 @@ pub(crate) enum Obeyed {
     GitSettings,
 }
 
+/// Files of a home that shells run.
+const SHELL_FILES: &str = ".bashrc .bash_profile .profile .zshenv .zshrc .zprofile .zlogin";
+
 /// Variables that programs obey.
-const OBEYED: [(Obeyed, &str); 11] = [
+const OBEYED: [(Obeyed, &str); 10] = [
     (
         Obeyed::Command,
         "PAGER GIT_PAGER MANPAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR \
@@ -386,8 +390,7 @@ const OBEYED: [(Obeyed, &str); 11] = [
     (Obeyed::Script(Language::Shell), "BASH_ENV ENV"),
     (Obeyed::Script(Language::Python), "PYTHONSTARTUP"),
     (Obeyed::Folders(Language::Python, "sitecustomize.py usercustomize.py"), "PYTHONPATH"),
-    (Obeyed::Folders(Language::Shell, ".bashrc .bash_profile .profile .zshenv .zshrc"), "HOME"),
-    (Obeyed::Folders(Language::Shell, ".zshenv .zshrc .zprofile .zlogin"), "ZDOTDIR"),
+    (Obeyed::Folders(Language::Shell, SHELL_FILES), "HOME ZDOTDIR"),
     (Obeyed::Library, "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES"),
     (Obeyed::Options(Language::JavaScript), "NODE_OPTIONS"),
     (Obeyed::Options(Language::Ruby), "RUBYOPT"),

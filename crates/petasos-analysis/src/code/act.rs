@@ -223,9 +223,8 @@ impl Walker<'_, '_, '_> {
                 self.shell(text.clone());
             }
             (_, Value::Text(_), Some(_)) => {
-                let list = |value: &Value| matches!(value, Value::List(_));
-                let last = args.iter().position(list).unwrap_or_default();
-                let words = args.iter().take(last + 1).flat_map(Value::each);
+                let last = args.iter().position(|value| matches!(value, Value::List(_)));
+                let words = args.iter().take(last.unwrap_or(0) + 1).flat_map(Value::each);
                 self.program(words.map(|word| word.text()).collect());
             }
             // `popen("sh", "w")`

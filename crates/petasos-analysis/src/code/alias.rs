@@ -7,8 +7,8 @@ use super::scan::Token;
 use crate::words::lists;
 use std::collections::HashMap;
 
-/// Names kept at most.
-const NAMES_MAX: usize = 512;
+/// Names kept at most; a text with more is refused.
+pub(super) const NAMES_MAX: usize = 512;
 
 /// Which known name an other name stands for.
 pub(super) fn names(tokens: &[Token], language: Language) -> HashMap<String, String> {
@@ -19,6 +19,17 @@ pub(super) fn names(tokens: &[Token], language: Language) -> HashMap<String, Str
         }
         let Token::Name(name) = token else { continue };
         let ahead = |steps: usize| tokens.get(at + steps);
+        // `from os import walk, remove`
+        if let (Some(Token::Name(module)), Some(Token::Name(word))) = (ahead(1), ahead(2))
+            && name == "from"
+            && word == "import"
+        {
+            let names = tokens.iter().skip(at + 3).step_by(2).take(16).map_while(|it| match it {
+                Token::Name(name) => Some((name.clone(), format!("{module}.{name}"))),
+                _ => None,
+            });
+            found.extend(names.filter(|(_, whole)| calls::action(whole).is_some()));
+        }
         match (ahead(1), ahead(2)) {
             // `import shutil as s`, `from os import system as x`
             (Some(Token::Name(word)), Some(Token::Name(other)))
@@ -72,11 +83,8 @@ pub(super) fn listed_arguments(tokens: &[Token]) -> Option<Vec<String>> {
         .windows(3)
         .position(|three| matches!(three, [Token::Name(name), Token::Sign(':'), Token::Sign('[')] if name == "args"))?;
     let inside = tokens.iter().skip(at + 3).take_while(|token| **token != Token::Sign(']'));
-    let words = inside.filter_map(|token| match token {
-        Token::Text(text) => Some(text.clone()),
-        _ => None,
-    });
-    Some(words.take(64).collect())
+    let words = inside.filter_map(Token::text);
+    Some(words.take(64).map(str::to_owned).collect())
 }
 
 /// Whether a name of any language starts a program.
@@ -95,13 +103,8 @@ pub(super) fn runs_program(name: &str) -> bool {
 
 /// The strings of a text, each alone and all in a row, as commands they may be.
 pub(super) fn possible_commands(tokens: &[Token]) -> Vec<String> {
-    let texts: Vec<&str> = tokens
-        .iter()
-        .filter_map(|token| match token {
-            Token::Text(text) if !text.is_empty() => Some(text.as_str()),
-            _ => None,
-        })
-        .collect();
+    let texts: Vec<&str> =
+        tokens.iter().filter_map(Token::text).filter(|text| !text.is_empty()).collect();
     let mut found: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
     if texts.len() > 1 {
         found.push(texts.join(" "));

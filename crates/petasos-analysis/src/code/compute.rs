@@ -4,6 +4,7 @@
 use super::evaluate::{Reader, Value};
 use super::scan::{NAME_CLOSE, NAME_OPEN, Token};
 use crate::flow::decode;
+use crate::flow::printf::unescape;
 use crate::path;
 use crate::shell::normalise::UNKNOWN;
 use crate::words::lists;
@@ -102,24 +103,7 @@ pub(super) fn braced(format: &str, values: &[Value]) -> Value {
 }
 
 fn percent_decoded(text: &str) -> String {
-    let mut output = String::new();
-    let mut rest = text;
-    while let Some((head, tail)) = rest.split_once('%') {
-        output.push_str(head);
-        let code = tail.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match code {
-            Some(code) => {
-                output.push(char::from(code));
-                rest = tail.get(2..).unwrap_or_default();
-            }
-            None => {
-                output.push('%');
-                rest = tail;
-            }
-        }
-    }
-    output.push_str(rest);
-    output
+    unescape(&text.replace('\\', "\\\\").replace('%', "\\x"), true)
 }
 
 impl Reader<'_> {
@@ -230,7 +214,10 @@ impl Reader<'_> {
             "glob" | "iglob" | "globSync" => first,
             // Entries that know their folder, or names without it.
             "scandir" if name != last => Value::Text(format!("{}/*", first.text())),
-            "listdir" | "readdirSync" | "scandir" | "children" => Value::Text("*".to_owned()),
+            "listdir" | "readdirSync" | "readdir" | "scandir" | "children" => {
+                Value::Text("*".to_owned())
+            }
+            "c" if self.labelled => Value::List(args.iter().map(Value::text).collect()),
             "ipairs" | "pairs" | "enumerate" | "sorted" | "list" | "tuple" | "set" | "iter" => {
                 first
             }
@@ -279,14 +266,8 @@ impl Reader<'_> {
 }
 
 fn joined(separator: &Value, rest: &[Value]) -> Value {
-    let items: Vec<String> = rest
-        .iter()
-        .flat_map(|value| match value {
-            Value::List(items) => items.clone(),
-            value => vec![value.text()],
-        })
-        .collect();
-    Value::Text(items.join(&separator.text()))
+    let items = rest.iter().flat_map(Value::each).map(|item| item.text());
+    Value::Text(items.collect::<Vec<_>>().join(&separator.text()))
 }
 
 /// The directory of a path, and the words of a command that is given as one text.
@@ -317,14 +298,14 @@ pub(super) fn concatenated(left: &Value, right: &Value, between: &str) -> Value 
 
 pub(super) fn method(name: &str, value: &Value, args: &[Value]) -> Value {
     match (name.trim_start_matches('.'), value) {
-        ("join", Value::Text(separator)) => match args.first() {
-            Some(Value::List(items)) => Value::Text(items.join(separator)),
-            // `Pathname("/").join("etc")`
-            Some(Value::Text(_)) => {
-                args.iter().fold(value.clone(), |value, arg| concatenated(&value, arg, "/"))
-            }
-            _ => Value::Unknown,
-        },
+        ("join", Value::Text(separator)) if matches!(args, [Value::List(_)]) => {
+            let items = args.iter().flat_map(Value::each).map(|item| item.text());
+            Value::Text(items.collect::<Vec<_>>().join(separator))
+        }
+        // `Pathname("/").join("etc")`
+        ("join" | "joinpath" | "join_path", Value::Text(_)) if !args.contains(&Value::Unknown) => {
+            args.iter().fold(value.clone(), |value, arg| concatenated(&value, arg, "/"))
+        }
         (
             "rglob" | "glob" | "iterdir" | "children" | "each_child" | "entries",
             Value::Text(root),
@@ -356,9 +337,6 @@ pub(super) fn method(name: &str, value: &Value, args: &[Value]) -> Value {
         ("reverse", Value::Text(text)) => Value::Text(text.chars().rev().collect()),
         ("lower" | "toLowerCase" | "downcase", Value::Text(text)) => {
             Value::Text(text.to_lowercase())
-        }
-        ("joinpath" | "join_path", Value::Text(_)) => {
-            args.iter().fold(value.clone(), |value, arg| concatenated(&value, arg, "/"))
         }
         (
             "expanduser" | "expand_path" | "resolve" | "absolute" | "decode" | "encode" | "strip"

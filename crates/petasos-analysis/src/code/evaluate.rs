@@ -179,10 +179,7 @@ impl Reader<'_> {
                         let (right, next) = self.operand(at + 1, nesting + 1);
                         (vec![right], next)
                     };
-                    let listed: Vec<Value> = match right.as_slice() {
-                        [Value::List(items)] => items.iter().cloned().map(Value::Text).collect(),
-                        _ => right,
-                    };
+                    let listed: Vec<Value> = right.iter().flat_map(Value::each).collect();
                     value = compute::formatted(&value.text(), &listed);
                     at = next;
                 }
@@ -236,11 +233,15 @@ impl Reader<'_> {
                         (args, at) = self.arguments(at, nesting + 1);
                     }
                     let last = name.trim_start_matches('.');
+                    let module =
+                        matches!(value, Value::Text(text) if lists("path node:path os.path", text));
                     *value = match last {
+                        _ if module => self.function(&format!("path{name}"), last, &args),
                         "b64decode" | "urlsafe_b64decode" | "decode64" | "fromhex"
                         | "unhexlify" | "decompress" | "loads" => self.function(&name, last, &args),
-                        "home" => Value::Text(self.home.clone()),
-                        last if compute::is_home(last) => Value::Text(self.home.clone()),
+                        _ if last == "home" || compute::is_home(last) => {
+                            Value::Text(self.home.clone())
+                        }
                         "readFileSync" | "readFile" if is_descriptor(args.first()) => {
                             self.stdin.clone().map_or(Value::Unknown, Value::Text)
                         }
@@ -369,7 +370,10 @@ impl Reader<'_> {
             self.tokens.get(at + 1),
             Some(Token::Text(_) | Token::Number(_) | Token::Name(_) | Token::Sign('['))
         );
-        if self.loose && follows && lists("join reverse scalar sprintf pack chr lc uc glob", name) {
+        if self.loose
+            && follows
+            && lists("join reverse scalar sprintf pack chr lc uc glob readdir", name)
+        {
             return self.loose_call(name, at, nesting);
         }
         if name.ends_with("Dir.home") {

@@ -110,10 +110,7 @@ impl Walker<'_, '_, '_> {
         let tokens = self.reader.tokens.iter().take(end.max(at + 10)).skip(at);
         let words: Vec<String> = tokens
             .take_while(|token| !matches!(token, Token::Sign(';' | '\n')))
-            .filter_map(|token| match token {
-                Token::Text(text) => Some(text.clone()),
-                _ => None,
-            })
+            .filter_map(|token| token.text().map(str::to_owned))
             .collect();
         if words.len() > 1 && is_command(words.iter().map(String::as_str)) {
             self.program(words);
@@ -155,10 +152,7 @@ impl Walker<'_, '_, '_> {
             let behind = tokens.iter().skip(at).take(16);
             let listed = behind
                 .take_while(|token| !matches!(token, Token::Sign(')' | ';' | '\n')))
-                .filter_map(|token| match token {
-                    Token::Text(text) => Some(text.clone()),
-                    _ => None,
-                });
+                .filter_map(|token| token.text().map(str::to_owned));
             let mut listed: Vec<String> = listed.collect();
             if listed.iter().skip(1).all(|word| word.starts_with('-')) {
                 listed.push(UNKNOWN.to_string());

@@ -17,6 +17,16 @@ pub(crate) enum Token {
     Sign(char),
 }
 
+impl Token {
+    /// The text, where it is one.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
 /// Signs around a variable that is named inside a string.
 pub(super) const NAME_OPEN: char = '\u{F0000}';
 pub(super) const NAME_CLOSE: char = '\u{F0001}';

@@ -103,11 +103,8 @@ impl Walker<'_, '_, '_> {
             let owner = owner
                 .filter(|_| lists("rglob glob iterdir walk children entries each_child", last))
                 .cloned();
-            let root = owner.into_iter().chain(args).find_map(|value| match value {
-                Value::Text(text) => Some(text),
-                _ => None,
-            });
-            if let Some(root) = root {
+            let mut roots = owner.into_iter().chain(args);
+            if let Some(Value::Text(root)) = roots.find(|value| matches!(value, Value::Text(_))) {
                 let everything = matches!(last, "listdir" | "scandir" | "readdirSync" | "iterdir");
                 self.seen.walked = Some(if everything { format!("{root}/*") } else { root });
             }

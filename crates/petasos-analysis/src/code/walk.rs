@@ -89,7 +89,7 @@ impl Engine<'_> {
             walker.unaccounted();
         }
         let printed = walker.printed_stream();
-        if walker.reader.steps == 0 {
+        if walker.reader.steps == 0 || walker.others.len() >= alias::NAMES_MAX {
             walker.engine.report.signal(Signal::Limit, span, "code");
         }
         self.nesting -= 1;
@@ -188,12 +188,9 @@ impl Walker<'_, '_, '_> {
                 if text.starts_with(['/', '~', '.']) {
                     self.touch(Deed::Write, text);
                 }
-                let printed =
-                    self.reader.tokens.iter().take(at).rev().find_map(|token| match token {
-                        Token::Text(text) => Some(text.clone()),
-                        _ => None,
-                    });
-                self.write(text, printed.map_or(Value::Unknown, Value::Text));
+                let printed = self.reader.tokens.iter().take(at).rev().find_map(Token::text);
+                let printed = printed.map(|text| Value::Text(text.to_owned()));
+                self.write(text, printed.unwrap_or(Value::Unknown));
             }
         }
         if at >= 2 && self.sign(at - 1, '[') && !matches!(before(2), Some(Token::Sign('=' | ','))) {
@@ -319,14 +316,10 @@ impl Walker<'_, '_, '_> {
 
     /// `(a / b).method()`, `["a", "b"].each`: what stands in front is what the method is called on.
     pub(super) fn take_group(&mut self, name: &str, at: usize) {
-        let close = at.checked_sub(1).and_then(|at| self.reader.tokens.get(at));
-        let list = match close {
-            Some(Token::Sign(')')) => false,
-            Some(Token::Sign(']')) => true,
-            _ => return,
-        };
+        let closed = |sign: char| at > 0 && self.sign(at - 1, sign);
+        let list = closed(']');
         let known = self.receiver.as_ref().is_some_and(|(place, _)| *place == at);
-        if known || !name.starts_with('.') {
+        if known || !name.starts_with('.') || !list && !closed(')') {
             return;
         }
         let (opens, closes) = if list { ('[', ']') } else { ('(', ')') };

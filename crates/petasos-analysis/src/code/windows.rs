@@ -57,12 +57,8 @@ pub(super) fn run(engine: &mut Engine<'_>, code: &Arg) {
             }
             "remove-item" | "ri" | "rm" | "del" if item => {
                 argv.retain(|arg| !arg.text.starts_with("$_"));
-                argv.extend(listed.take().map(|text| Arg {
-                    text,
-                    span: code.span,
-                    glob: true,
-                    taint: Taint::LISTING,
-                }));
+                let all = listed.take().map(|text| Arg::of(text, code.span, Taint::LISTING));
+                argv.extend(all.map(|arg| Arg { glob: true, ..arg }));
             }
             "foreach-object" | "foreach" | "%" | "where-object" | "where" | "?"
             | "select-object" | "sort-object" => {}

@@ -18,17 +18,14 @@ use crate::wrapper::{Inner, obeyed};
 const COMMANDS_MAX: usize = 8;
 
 /// Programs that store, show, send or look for text, and those whose code is read as code.
-pub(super) const DATA: &str = "\
- comm join expr last lastlog git hg gh glab jj curl wget http xh sed gsed awk gawk mawk nawk perl ruby \
- python python2 python3 pypy node nodejs php bun tee sponge cp mv ln install chmod chown \
- rm head tail less more bat diff cmp sort uniq cut tr nl tac rev column fold fmt base64 \
- xxd od sha256sum sha1sum md5sum shellcheck shfmt find fd sh bash zsh dash ksh fish csh \
- tcsh nu pwsh powershell ssh read export set unset declare local alias trap man clip \
- pbcopy xclip wl-copy slack mail mutt jest pytest vitest mocha petasos hermes cd sleep \
- docker kubectl rsync scp tar dialog whiptail zenity kdialog osascript tmux \
- prettier eslint mdcat glow pandoc split strings expect for case env sudo apply_patch \
- unzip zip exit return date bash-language-server shuf patch npm cargo yarn pnpm aspell \
- hunspell string";
+pub(super) const DATA: &str = "comm join expr last lastlog git hg gh glab jj curl wget http xh sed gsed awk \
+ gawk mawk nawk perl ruby python python2 python3 pypy node nodejs php bun tee sponge cp mv ln install chmod \
+ chown rm head tail less more bat diff cmp sort uniq cut tr nl tac rev column fold fmt base64 xxd od \
+ sha256sum sha1sum md5sum shellcheck shfmt find fd sh bash zsh dash ksh fish csh tcsh nu pwsh powershell ssh \
+ read export set unset declare local alias trap man clip pbcopy xclip wl-copy slack mail mutt jest pytest \
+ vitest mocha petasos hermes cd sleep docker kubectl rsync scp tar dialog whiptail zenity kdialog osascript \
+ tmux prettier eslint mdcat glow pandoc split strings expect for case env sudo apply_patch unzip zip exit \
+ return date bash-language-server shuf patch npm cargo yarn pnpm aspell hunspell string";
 
 /// Options whose value is a text for people, or a name.
 const ABOUT: &str = "-t -m -k -g --message --title --body --description --comment --grep --name \

@@ -40,12 +40,11 @@ const LOADED: &[(Language, &str)] = &[
     ),
     (
         Language::JavaScript,
-        ".js npx npm yarn pnpm bun gulp grunt jest vitest mocha webpack vite rollup eslint \
-         prettier babel node deno tsx ts-node ava tap karma cypress playwright next nuxt astro \
-         jasmine esbuild parcel pm2 k6 mongosh mongo metro snowpack gatsby lint-staged \
-         commitlint postcss tailwindcss bunx hardhat truffle; .mjs npx npm yarn pnpm bun vite \
-         eslint node webpack rollup vitest next; .cjs npx npm yarn pnpm bun vite eslint node \
-         webpack rollup jest; .ts npx npm yarn pnpm bun bunx deno tsx ts-node vite vitest \
+        ".js npx npm yarn pnpm bun gulp grunt jest vitest mocha webpack vite rollup eslint prettier babel \
+         node deno tsx ts-node ava tap karma cypress playwright next nuxt astro jasmine esbuild parcel pm2 k6 \
+         mongosh mongo metro snowpack gatsby lint-staged commitlint postcss tailwindcss bunx hardhat truffle; \
+         .mjs npx npm yarn pnpm bun vite eslint node webpack rollup vitest next; .cjs npx npm yarn pnpm bun \
+         vite eslint node webpack rollup jest; .ts npx npm yarn pnpm bun bunx deno tsx ts-node vite vitest \
          playwright jest swc-node node",
     ),
     (
@@ -86,12 +85,11 @@ const LOADED: &[(Language, &str)] = &[
 ];
 
 /// Endings and names of settings whose readers run commands out of them.
-const SETTINGS: &str = "\
-    .json .yml .yaml .toml .tf .hcl .cfg .conf .ini .xml .ac .m4 .am .cmake CMakeLists.txt \
-    meson.build .ninja .gdb .sql .vim .tex .latex .ms .nix .dhall .jsonnet .rules .service \
-    .timer .bazel Dockerfile Procfile Containerfile Earthfile Jenkinsfile Taskfile WORKSPACE \
-    .gitconfig .properties rc .mill .lldb .expect .roff .pp .sls .j2 .nse .gp .plt .do .in \
-    .dot .opts .params .scr .lftp .ftp .spec .control .exrc";
+const SETTINGS: &str = ".json .yml .yaml .toml .tf .hcl .cfg .conf .ini .xml .ac .m4 .am .cmake \
+    CMakeLists.txt meson.build .ninja .gdb .sql .vim .tex .latex .ms .nix .dhall .jsonnet .rules .service \
+    .timer .bazel Dockerfile Procfile Containerfile Earthfile Jenkinsfile Taskfile WORKSPACE .gitconfig \
+    .properties rc .mill .lldb .expect .roff .pp .sls .j2 .nse .gp .plt .do .in .dot .opts .params .scr .lftp \
+    .ftp .spec .control .exrc";
 
 /// Programs that read settings only to show or check them.
 const CHECKERS: &str = "\

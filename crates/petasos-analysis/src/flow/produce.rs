@@ -74,11 +74,12 @@ impl Engine<'_> {
             "find" if self.sweeps(call, is_secret) => swept(call, "/*\n"),
             "jq" | "gojq" if call.flag('n') && call.flag('r') => json_text(call),
             // Names without a directory, in one that must stay.
-            "ls" if self.captured && self.lists_vital(call) => {
+            "ls" if self.captured && !call.flag('d') && self.lists_vital(call) => {
                 Stream { text: Some("*\n".to_owned()), taint: Taint::LISTING }
             }
             "ls" if self.lists_disks(call) || call.flag('d') => {
-                let names: Vec<&str> = call.operands().map(|arg| arg.text.as_str()).collect();
+                let all = |arg: &Arg| arg.text.trim_end_matches('/').replace("/*", "/**");
+                let names: Vec<String> = call.operands().map(all).collect();
                 Stream { text: Some(names.join("\n") + "\n"), taint: Taint::LISTING }
             }
             "find" | "fd" | "fdfind" | "ls" | "locate" => Stream::unknown(Taint::LISTING),

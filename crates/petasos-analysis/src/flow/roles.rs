@@ -41,23 +41,22 @@ const REHEARSED: &str = "--dry-run --dry_run --dryrun --help --whatif -whatif --
     --noop --simulate help --list --print --no-act --dry -help --list-targets --version --snapshot --preview-only -?";
 /// Programs whose words are names of tasks, packages, tests, topics or text.
 const NAMERS: &str = "make gmake bmake ninja just task rake npm yarn pnpm npx bunx bun gradle gradlew mvn \
-    mvnw ant sbt mill lein mix cargo go poetry uv pip pip3 pipx conda mamba brew apt apt-get dnf yum \
-    zypper pacman apk gem bundle composer nuget dotnet flutter dart opam cabal stack luarocks cpan \
-    cpanm rustup nvm fnm volta asdf mise pyenv rbenv sdk code tmux screen zellij emacs vim nvim jest \
-    pytest vitest mocha rspec tox nox bats ctest cmake meson bazel buck pants invoke inv fab doit \
-    git hg svn jj gh glab sed awk gawk perl ruby python python3 node php lua deno R rscript julia \
-    tee tr cut sort uniq find fd locate apropos dict look seq expr date cal bc sleep read export set \
-    alias unset declare local eval exec source trap wait jobs fg bg cd pushd popd man curl wget \
-    ssh scp rsync docker podman kubectl systemctl launchctl service psql mysql sqlite3 redis-cli \
-    mongosh ansible terraform tofu kill killall pkill xargs env sudo su doas nice timeout watch time \
-    nohup strace ltrace gdb lldb valgrind bash sh zsh fish dash ksh nu pwsh powershell cmd wsl \
-    hdparm ip nmcli iptables nft ufw firewall-cmd loginctl string passwd useradd usermod userdel chsh \
-    virsh bpftrace perf ctags cscope gcc g++ clang rustc javac java scala kotlin swift ghc \
-    cp mv ln rm rmdir install chmod chown chgrp stat file head tail less more wc diff cmp patch \
-    tar zip unzip gzip zcat base64 openssl gpg dig host nslookup ping nc whois pgrep ps top htop \
-    petasos hermes cat last lastlog command which type hash nproc tox pre-commit comm join paste column fold fmt nl tac rev shuf split csplit \
-    playerctl mpc cmus-remote timew toggl watson zoxide watchman ccache sccache lsb_release \
-    adb fastboot vagrant direnv chezmoi stow ctr runc zsh-bench hyperfine entr fzf sk tig lazygit";
+    mvnw ant sbt mill lein mix cargo go poetry uv pip pip3 pipx conda mamba brew apt apt-get dnf yum zypper \
+    pacman apk gem bundle composer nuget dotnet flutter dart opam cabal stack luarocks cpan cpanm rustup nvm \
+    fnm volta asdf mise pyenv rbenv sdk code tmux screen zellij emacs vim nvim jest pytest vitest mocha rspec \
+    tox nox bats ctest cmake meson bazel buck pants invoke inv fab doit git hg svn jj gh glab sed awk gawk \
+    perl ruby python python3 node php lua deno R rscript julia tee tr cut sort uniq find fd locate apropos \
+    dict look seq expr date cal bc sleep read export set alias unset declare local eval exec source trap wait \
+    jobs fg bg cd pushd popd man curl wget ssh scp rsync docker podman kubectl systemctl launchctl service \
+    psql mysql sqlite3 redis-cli mongosh ansible terraform tofu kill killall pkill xargs env sudo su doas \
+    nice timeout watch time nohup strace ltrace gdb lldb valgrind bash sh zsh fish dash ksh nu pwsh \
+    powershell cmd wsl hdparm ip nmcli iptables nft ufw firewall-cmd loginctl string passwd useradd usermod \
+    userdel chsh virsh bpftrace perf ctags cscope gcc g++ clang rustc javac java scala kotlin swift ghc cp mv \
+    ln rm rmdir install chmod chown chgrp stat file head tail less more wc diff cmp patch tar zip unzip gzip \
+    zcat base64 openssl gpg dig host nslookup ping nc whois pgrep ps top htop petasos hermes cat last lastlog \
+    command which type hash nproc tox pre-commit comm join paste column fold fmt nl tac rev shuf split csplit \
+    playerctl mpc cmus-remote timew toggl watson zoxide watchman ccache sccache lsb_release adb fastboot \
+    vagrant direnv chezmoi stow ctr runc zsh-bench hyperfine entr fzf sk tig lazygit";
 /// Programs that use or protect a secret without showing it.
 const KEEPERS: &str = "ssh scp sftp mosh ssh-add ssh-keygen ssh-copy-id autossh sshfs rsync ansible \
     ansible-playbook ls stat test [ chmod chown chgrp mkdir touch file find fd du wc sha256sum md5sum \

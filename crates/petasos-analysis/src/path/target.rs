@@ -106,29 +106,27 @@ const STARTUP: &str = ".bashrc .bash_profile .bash_login .bash_logout .bash_alia
     .config/nushell/env.nu .envrc .rhosts .shrc .oh-my-zsh .forward .bashrc.d .zshrc.d .profile.d .config/fish/conf.d .config/fish/functions";
 
 /// Places below a home that hold keys, tokens or passwords.
-const CREDENTIALS: &str = ".ssh .netrc .pgpass .npmrc .pypirc .git-credentials .aws .gnupg .kube .docker .azure \
-    .config/gh .config/gcloud .my.cnf .mylogin.cnf .cargo/credentials .cargo/credentials.toml \
+const CREDENTIALS: &str = ".ssh .netrc .pgpass .npmrc .pypirc .git-credentials .aws .gnupg .kube .docker \
+    .azure .config/gh .config/gcloud .my.cnf .mylogin.cnf .cargo/credentials .cargo/credentials.toml \
     .gem/credentials .config/rclone .vault-token .terraform.d .terraformrc .m2/settings.xml \
-    .m2/settings-security.xml .composer/auth.json .password-store .local/share/keyrings \
-    .config/op .config/git/credentials .config/hub .config/doctl .oci .s3cfg .boto .ibmcloud \
-    .fly .config/containers/auth.json .databrickscfg .snowflake Library/Keychains .config/sops \
-    .config/age";
+    .m2/settings-security.xml .composer/auth.json .password-store .local/share/keyrings .config/op \
+    .config/git/credentials .config/hub .config/doctl .oci .s3cfg .boto .ibmcloud .fly \
+    .config/containers/auth.json .databrickscfg .snowflake Library/Keychains .config/sops .config/age";
 
 /// Places below a home from which programs start by themselves.
-const PERSISTENCE: &str = ".local/share/bash-completion .bash_completion .bash_completion.d .config/direnv .config/zsh \
-    .zsh .gdbinit .lldbinit .emacs .emacs.d .config/emacs .config/nvim .vim .Rprofile \
-    .julia/config/startup.jl .ipython .local/share/applications .config/plasma-workspace \
-    .kde/Autostart .config/i3/config .config/sway/config .config/hypr .tmux.conf \
-    .config/tmux/tmux.conf .config/powershell .config/nushell/autoload .config/xonsh .xonshrc \
-    .sqliterc .psqlrc .exrc .ocamlinit .ghci .irbrc .pryrc .pythonrc .pdbrc .mongorc.js \
-    .mongoshrc.js .duckdbrc .screenrc .mailcap .procmailrc .lesskey .lessfilter .curlrc .wgetrc \
-    .cargo/config.toml .cargo/config .gradle/init.gradle .gradle/init.d .config/pip/pip.conf \
-    .pip/pip.conf .local/bin/sudo .config/user-tmpfiles.d .config/containers/systemd \
-    .config/upstart .hgrc .mercurial .bazelrc .byebugrc .fishrc .config/fish .config/lf/lfrc \
-    .config/ranger .config/kitty .config/alacritty .pythonrc.py .config/wezterm .config/mpv/scripts Library/LaunchDaemons \
-    .config/systemd/user .config/autostart Library/LaunchAgents .config/fish/conf.d \
-    .config/fish/functions .local/share/systemd/user .gitconfig .config/git/config \
-    .config/git/hooks .vimrc .config/environment.d .local/share/dbus-1/services";
+const PERSISTENCE: &str = ".local/share/bash-completion .bash_completion .bash_completion.d .config/direnv \
+    .config/zsh .zsh .gdbinit .lldbinit .emacs .emacs.d .config/emacs .config/nvim .vim .Rprofile \
+    .julia/config/startup.jl .ipython .local/share/applications .config/plasma-workspace .kde/Autostart \
+    .config/i3/config .config/sway/config .config/hypr .tmux.conf .config/tmux/tmux.conf .config/powershell \
+    .config/nushell/autoload .config/xonsh .xonshrc .sqliterc .psqlrc .exrc .ocamlinit .ghci .irbrc .pryrc \
+    .pythonrc .pdbrc .mongorc.js .mongoshrc.js .duckdbrc .screenrc .mailcap .procmailrc .lesskey .lessfilter \
+    .curlrc .wgetrc .cargo/config.toml .cargo/config .gradle/init.gradle .gradle/init.d .config/pip/pip.conf \
+    .pip/pip.conf .local/bin/sudo .config/user-tmpfiles.d .config/containers/systemd .config/upstart .hgrc \
+    .mercurial .bazelrc .byebugrc .fishrc .config/fish .config/lf/lfrc .config/ranger .config/kitty \
+    .config/alacritty .pythonrc.py .config/wezterm .config/mpv/scripts Library/LaunchDaemons \
+    .config/systemd/user .config/autostart Library/LaunchAgents .config/fish/conf.d .config/fish/functions \
+    .local/share/systemd/user .gitconfig .config/git/config .config/git/hooks .vimrc .config/environment.d \
+    .local/share/dbus-1/services";
 
 /// Whether a path is one of a list, or below one.
 fn is_under(list: &str, path: &str) -> bool {

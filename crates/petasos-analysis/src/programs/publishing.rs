@@ -23,7 +23,7 @@ pub(super) static PROGRAMS: &[Program] = &[
         "gradle gradlew",
         "..publish*|*:publish* !-n !..*Local*; ..*uploadArchives|*closeAndReleaseRepository !-n",
     ),
-    act(Publish, "twine", "upload"),
+    act(Publish, "twine conda anaconda", "upload"),
     act(Publish, "gem", "push|yank"),
     act(
         Publish,
@@ -35,7 +35,6 @@ pub(super) static PROGRAMS: &[Program] = &[
     act(Publish, "dotnet nuget", "..push; ..nuget ..delete"),
     act(Publish, "pod", "trunk push|delete"),
     act(Publish, "helm", "push"),
-    act(Publish, "conda anaconda", "upload"),
     act(Publish, "luarocks snapcraft cabal stack charmcraft conan", "upload|push|release"),
     act(Publish, "gh glab", "release create|delete|upload|edit; gist create --public"),
     act(Publish, "np semantic-release release-it", "!-n"),

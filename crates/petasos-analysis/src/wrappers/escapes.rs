@@ -29,10 +29,7 @@ const ROWS: &[Row] = &[
         "--to-command -I --use-compress-program --info-script --new-volume-script -F --rsh-command",
     ),
     option("tcpdump", "-z"),
-    option("split", "--filter"),
-    option("openvpn", "--up --down"),
-    option("gcc", "-wrapper"),
-    option("wget", "--use-askpass"),
+    option("split openvpn gcc wget", "--filter --up --down -wrapper --use-askpass"),
     option("socat ncat nc", "-e --exec -c --sh-exec"),
 ];
 
@@ -43,16 +40,9 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
             let texts = call.values(&["--eval", "--execute", "-eval"]);
             inners.list.extend(texts.map(|code| Inner::Code(Language::Other, code)));
         }
-        "ed" | "red" | "telnet" => inners.lines_after("!", call),
-        "mail" | "mailx" | "mutt" => inners.lines_after("~!", call),
-        "dc" => {
-            inners.lines_after("!", call);
-            for code in call.values(&["-e", "--expression"]) {
-                if let Some(command) = code.text.trim_start().strip_prefix('!') {
-                    inners.shell(code.with_text(command));
-                }
-            }
-        }
+        "ed" | "red" | "telnet" | "dc" => inners.lines_after(&["!"], call),
+        "mail" | "mailx" | "mutt" => inners.lines_after(&["~!"], call),
+        "less" | "more" => inners.lines_after(&["+!"], call),
         "gp" => inners.list.push(Inner::Stdin(Language::Other, Vec::new())),
         "cmake" if call.flag_word("-E") => {
             let rest = command_after(call.args, "", 0);
@@ -76,7 +66,6 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
 fn marked(call: &Call<'_>, inners: &mut Inners) {
     for arg in call.args {
         let code = match call.program {
-            "less" | "more" => arg.text.strip_prefix("+!"),
             "scp" => arg.text.split_once("ProxyCommand=").map(|(_, code)| code),
             _ => arg.text.trim_start_matches("--checkpoint-action=").strip_prefix("exec="),
         };
@@ -126,66 +115,41 @@ fn editor_command(code: &Arg, inners: &mut Inners) {
         let text = text.strip_prefix("call ").unwrap_or(text);
         inners.list.push(Inner::Code(Language::Other, code.with_text(text)));
     }
-    for (mark, language) in [
-        ("py3 ", Language::Python),
-        ("py ", Language::Python),
-        ("python3 ", Language::Python),
-        ("perl ", Language::Perl),
-        ("ruby ", Language::Ruby),
-        ("lua ", Language::Other),
-    ] {
-        if let Some(body) = text.strip_prefix(mark) {
-            inners.list.push(Inner::Code(language, code.with_text(body)));
-        }
-    }
+    let (mark, body) = text.split_once(' ').unwrap_or_default();
+    let language = match mark {
+        "py" | "py3" | "python3" => Language::Python,
+        "perl" => Language::Perl,
+        "ruby" => Language::Ruby,
+        "lua" => Language::Other,
+        _ => return,
+    };
+    inners.list.push(Inner::Code(language, code.with_text(body)));
 }
 
 fn debugger(call: &Call<'_>, inners: &mut Inners) {
-    let mut rest = call.args.iter();
-    while let Some(arg) = rest.next() {
-        if arg.is("--args") || arg.is("--") {
-            inners.argv(rest.as_slice());
+    inners.lines_after(&["!", "shell ", "platform shell "], call);
+    for (at, code) in call.args.iter().enumerate() {
+        let text = code.text.trim_start();
+        let python = text.strip_prefix("python ").or_else(|| text.strip_prefix("script "));
+        if let Some(body) = python {
+            inners.list.push(Inner::Code(Language::Python, code.with_text(body)));
+        } else if text.contains("system(") || text.contains("system (") {
+            inners.list.push(Inner::Code(Language::Other, code.clone()));
+        } else if matches!(text, "--args" | "--") {
+            inners.argv(call.args.get(at + 1..).unwrap_or_default());
             return;
-        }
-        if lists("-ex -iex --eval-command -o --one-line -eval-command", &arg.text)
-            && let Some(code) = rest.next()
-        {
-            let text = code.text.trim_start();
-            let body = text
-                .strip_prefix('!')
-                .or_else(|| text.strip_prefix("shell "))
-                .or_else(|| text.strip_prefix("platform shell "));
-            if let Some(body) = body {
-                inners.shell(code.with_text(body));
-            }
-            if let Some(body) =
-                text.strip_prefix("python ").or_else(|| text.strip_prefix("script "))
-            {
-                inners.list.push(Inner::Code(Language::Python, code.with_text(body)));
-            }
-            if text.contains("system") {
-                inners.list.push(Inner::Code(Language::Other, code.clone()));
-            }
         }
     }
 }
 
 fn database(call: &Call<'_>, inners: &mut Inners) {
+    inners.lines_after(&["\\!", ".shell ", ".system ", "system "], call);
     let texts = call.args.iter().map(|arg| arg.text.as_str()).chain(call.stdin.text.as_deref());
-    for text in texts {
-        for line in text.lines() {
-            let line = line.trim();
-            for mark in ["\\!", ".shell ", ".system ", "system "] {
-                if let Some(code) = line.strip_prefix(mark) {
-                    inners.shell(Arg::new(code, call.span));
-                }
-            }
-            let lower = line.to_ascii_lowercase();
-            if let Some(at) = lower.find("to program '").or_else(|| lower.find("from program '")) {
-                let code =
-                    line.get(at..).and_then(|tail| tail.split('\'').nth(1)).unwrap_or_default();
-                inners.shell(Arg::new(code, call.span));
-            }
+    for line in texts.flat_map(str::lines) {
+        let lower = line.to_ascii_lowercase();
+        if let Some(at) = lower.find("to program '").or_else(|| lower.find("from program '")) {
+            let code = line.get(at..).and_then(|tail| tail.split('\'').nth(1)).unwrap_or_default();
+            inners.shell(Arg::new(code, call.span));
         }
     }
 }

@@ -28,6 +28,7 @@ const HIDDEN: &[(&str, &str, &str)] = &[
     ("env ", "A#=1 ", "rm -rf /"),
     ("python3 -c '", "x#=1\n", "import shutil; shutil.rmtree(\"/\")'"),
     ("python3 -c '", "from a# import b#\n", "from shutil import rmtree as z; z(\"/\")'"),
+    ("python3 -c '", "import a# as b#\n", "from shutil import rmtree as z; z(\"/\")'"),
     ("python3 -c 'import shutil\nfor p in [", "\"f#\",", "\"/\"]: shutil.rmtree(p)'"),
     ("perl -e '", "$a#=1;", "system(\"rm -rf /\")'"),
     ("node -e '", "let a#=1;", "require(\"fs\").rmSync(\"/\",{recursive:true})'"),
