@@ -69,12 +69,12 @@ async fn s69_s70_the_time_of_a_card_counts_from_its_arrival_and_a_late_tap_says_
     let data = cards.iter().rfind(|it| is_card(it)).unwrap().buttons[0].data.clone();
     world.until("its end", |sent| sent.iter().any(|it| it.text == "it ended: timeout")).await;
     assert!(asked.elapsed() >= Duration::from_secs(6), "not before its time");
-    let answer = pressed(&world, &data, "p1").await;
-    assert!(answer.contains("expired") && !answer.contains("allowed"), "{answer}");
     crate::world::holds("a card that says so", async || {
         world.server.edits().iter().any(|(_, text)| text.contains("expired, nothing ran"))
     })
     .await;
+    let answer = pressed(&world, &data, "p1").await;
+    assert!(answer.contains("expired") && !answer.contains("allowed"), "{answer}");
 }
 
 #[tokio::test]

@@ -27,9 +27,11 @@ impl LiveSession {
     }
 
     /// A turn was stopped: what was said to it and not read yet begins no other one. Where a message
-    /// waits, it goes along with that.
+    /// waits, it goes along with that. In a chat it was accepted from somebody who does not watch, and
+    /// is answered.
     pub(crate) fn hand_back(&self, end: &TurnEnd, agent: &Agent) {
-        if end.outcome != Outcome::Interrupted || !self.queue.is_empty() {
+        let in_chat = self.choice.surface == Surface::Gateway;
+        if end.outcome != Outcome::Interrupted || !self.queue.is_empty() || in_chat {
             return;
         }
         for text in agent.inbox().unread_guidance() {
