@@ -20,16 +20,13 @@ const ROWS: &[Row] = &[
     option("zip", "-TT --unzip-command"),
     option("rsync", "-e --rsh --rsync-path"),
     option("scp sftp", "-S"),
-    option("rg", "--pre --hostname-bin"),
-    option("ag", "--pager"),
-    option("sort", "--compress-program"),
+    option("rg ag sort split", "--pre --hostname-bin --pager --compress-program --filter"),
     option("man", "-P --pager -H --html"),
     option(
         "tar bsdtar gtar",
         "--to-command -I --use-compress-program --info-script --new-volume-script -F --rsh-command",
     ),
-    option("tcpdump", "-z"),
-    option("split openvpn gcc wget", "--filter --up --down -wrapper --use-askpass"),
+    option("tcpdump openvpn gcc wget", "-z --up --down -wrapper --use-askpass"),
     option("socat ncat nc", "-e --exec -c --sh-exec"),
 ];
 

@@ -320,7 +320,10 @@ fn left(observed: &[Observed], wanted: impl Fn(&Observed) -> bool) -> Vec<Findin
     observed
         .iter()
         .filter(|it| it.waived.is_none() && wanted(it))
-        .map(|it| Finding { kind: it.class.finding_kind(), ..it.finding.clone() })
+        .map(|it| match it.class {
+            Class::Escalated => it.finding.clone(),
+            class => Finding { kind: class.finding_kind(), ..it.finding.clone() },
+        })
         .collect()
 }
 
