@@ -112,7 +112,7 @@ pub(super) static ROWS: &[Row] = &[
     row(Ours("CODEX_BASE_URL"), Endpoint, "Codex endpoint"),
     row(Ours("QWEN_BASE_URL"), Endpoint, "Qwen portal endpoint"),
     row(Ours("XAI_BASE_URL"), Endpoint, "xAI endpoint"),
-    row(Ours("PORTAL_BASE_URL"), Endpoint, "Nous portal"),
+    row(Ours("PORTAL_BASE_URL"), Endpoint, "Nous portal (reserved: no effect in this version)"),
     endpoint("COPILOT_GH_HOST", "GitHub host of Copilot"),
     endpoint("FIRECRAWL_API_URL", "Firecrawl endpoint"),
     endpoint("FIRECRAWL_GATEWAY_URL", "Firecrawl through the managed gateway"),
