@@ -1,7 +1,7 @@
 //! `/queue`: something for later, and not after all.
 
 use crate::command::{CommandOutcome, SlashCommand};
-use crate::live::{Asked, LiveSession};
+use crate::live::{Asked, LiveSession, Queued};
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "queue",
@@ -41,8 +41,7 @@ fn listed(live: &LiveSession) -> String {
     let row = |(at, text): (usize, String)| {
         format!("{}. {}", at + 1, text.lines().next().unwrap_or_default())
     };
-    let rows: Vec<String> =
-        live.queue.iter().map(|queued| queued.text()).enumerate().map(row).collect();
+    let rows: Vec<String> = live.queue.iter().map(Queued::text).enumerate().map(row).collect();
     format!("{}\n\n`/queue drop NUMBER` takes one back.", rows.join("\n"))
 }
 

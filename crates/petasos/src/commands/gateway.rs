@@ -283,7 +283,8 @@ fn explained(
     out.line(format!("{user} on {platform} {class}."));
     out.line(format!("  Because:     {}", found.rule));
     if !found.asked.is_empty() {
-        out.line(format!("  Also tried:  {}; these said nothing", found.asked.join(", ")));
+        let count = found.asked.len();
+        out.line(format!("               {count} other rules said nothing (`--json` names them)"));
     }
     if let Some(key) = &found.key {
         let session = match &found.session {
@@ -292,12 +293,25 @@ fn explained(
         };
         out.line(format!("  Talks in:    {key} ({session})"));
     }
-    out.line(format!("  While busy:  a message is handled as `{}`", found.busy));
+    let busy = match found.busy {
+        "interrupt" => "a message stops the turn and begins the next one",
+        "queue" => "a message waits for the end of the turn",
+        "steer" => "the agent reads a message on its way",
+        "collect" => "messages are collected for the next turn",
+        other => other,
+    };
+    out.line(format!("  While busy:  {busy}"));
     let named = if found.mention { "only messages that name it" } else { "every message" };
     out.line(format!("  In groups:   the agent answers {named}"));
-    out.line(format!("  Strangers:   {} in a direct chat", found.strangers));
+    let strangers = match found.strangers.as_str() {
+        "pair" => "get a code in a direct chat that you can approve",
+        "ignore" => "get no answer",
+        other => other,
+    };
+    out.line(format!("  Strangers:   {strangers}"));
     out.line(format!("  Tools:       toolset {}", found.toolset));
-    out.line(format!("  Messages:    at most {} each", found.limit));
+    let limit = found.limit.split(' ').next().unwrap_or_default();
+    out.line(format!("  Messages:    at most {limit} signs each; longer ones are divided"));
     if found.class.is_none() {
         out.line(format!(
             "To let them in: `petasos gateway pair approve {platform} CODE`, or add {user} to \

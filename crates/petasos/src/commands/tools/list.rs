@@ -68,7 +68,8 @@ impl List {
                 Ok::<_, Report>(rows)
             })??
         } else {
-            self.rows(host, &*define(host, &choice)?)
+            let definitions = define(host, &choice)?;
+            self.rows(host, &definitions)
         };
         if out.is_json() {
             out.value(&json!({ "tools": rows }));
