@@ -7,4 +7,5 @@ mod processes;
 mod questions;
 mod restart;
 mod surfaces;
+mod waiting;
 mod world;
