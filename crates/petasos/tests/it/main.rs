@@ -5,7 +5,6 @@
 
 mod acp;
 mod apart;
-mod apart;
 mod approval;
 mod backend;
 mod bot_api;
@@ -32,7 +31,6 @@ mod loopback;
 mod making;
 mod mcp;
 mod media;
-mod names;
 mod names;
 mod newcomers;
 mod outside;
