@@ -245,6 +245,8 @@ fn after_a_reviewers_denial_there_are_two_answers() {
     home.write(".petasos/config.yaml", format!("{}approvals:\n  mode: smart\n", model.config()));
     let mut editor = Editor::greeted(&home, &json!({}));
     let session = editor.session(&home.workspace());
+    // What a mode asks goes to the person at once.
+    editor.ask("session/set_mode", json!({ "sessionId": session, "modeId": "accept_edits" }));
     editor.permits = vec![Permit::Choose("deny")];
     assert_eq!(editor.turn(&session, "remove it"), "end_turn");
     let options = editor.asked[0]["options"].as_array().expect("a list").clone();
