@@ -22,24 +22,6 @@ use crate::render::{Abilities, CallRecord, Lookup, Renderer};
 use crate::rpc::Peer;
 use crate::rules::RuledSession;
 
-/// Slash commands that make no sense in an editor: it has its own ways to answer and to set up.
-const NOT_HERE: &[&str] = &[
-    "approve",
-    "deny",
-    "config",
-    "provider",
-    "providers",
-    "rollback",
-    "background",
-    "jobs",
-    "history",
-    "save",
-    "skills",
-    "memory",
-    "reload-mcp",
-    "models",
-];
-
 /// One session at one client.
 pub(crate) struct EditorSession {
     pub(crate) wire: SessionId,
@@ -238,9 +220,10 @@ impl EditorSession {
     }
 }
 
-/// Whether a command can be typed in an editor.
+/// Whether a command can be typed in an editor. Some make no sense there: it has its own ways to
+/// answer and to set up. What the table does not know is a plugin's or a skill's.
 pub(crate) fn is_here(name: &str) -> bool {
-    !NOT_HERE.contains(&name)
+    petasos_session::command_row(name).is_none_or(|row| row.places.contains('e'))
 }
 
 fn command(info: &CommandInfo) -> AvailableCommand {

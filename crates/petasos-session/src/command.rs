@@ -25,8 +25,38 @@ pub(crate) struct SlashCommand {
     pub(crate) usage: &'static str,
     /// One line for `/help`.
     pub(crate) about: &'static str,
+    /// Who may run it in a chat.
+    pub(crate) class: CommandClass,
+    /// What it does while a turn runs.
+    pub(crate) mid_run: MidRun,
+    /// Where it works: `c` the chat at a terminal, `g` chat platforms, `e` editors.
+    pub(crate) places: &'static str,
     /// Runs it. Whatever needs the agent refuses while a turn runs.
     pub(crate) run: for<'a> fn(&'a mut LiveSession, &'a str) -> Running<'a>,
+}
+
+/// Who may run a command in a chat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommandClass {
+    /// Everybody who may write.
+    Everybody,
+    /// Those whom a list of commands lets, and administrators.
+    User,
+    /// Administrators.
+    Admin,
+    /// The owner.
+    Owner,
+}
+
+/// What a command does while a turn runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MidRun {
+    /// It is done at once; a choice counts from the next request or turn on.
+    Now,
+    /// It ends the turn.
+    Ends,
+    /// It says that the agent works.
+    Busy,
 }
 
 /// Something to show.

@@ -45,7 +45,9 @@ mod shell;
 pub mod state;
 mod table;
 
-pub use command::{AfterCommand, CommandInfo, CommandOutcome, Extra, Page, built_in};
+pub use command::{
+    AfterCommand, CommandClass, CommandInfo, CommandOutcome, Extra, MidRun, Page, built_in,
+};
 pub use correspondent::{Correspondent, Letter};
 pub use event::{Envelope, SessionEvent, SubmissionId};
 pub use limits::SessionLimits;
@@ -58,7 +60,7 @@ pub use session::{Admission, Session, SessionError, SessionView, TurnHandle, Whe
 pub use sessions::{Begin, DrainReport, SessionParts, Sessions, SwitchTo};
 pub use shell::Ran;
 pub use state::{EndReason, SessionState};
-pub use table::{COMMAND_TABLE, CommandClass, CommandRow, MidRun, command_row};
+pub use table::{CommandRow, command_row, command_table};
 
 pub use petasos_agent::delegate::call_above;
 pub use petasos_agent::embedded;

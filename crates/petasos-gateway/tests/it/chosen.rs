@@ -1,7 +1,7 @@
 //! What a chat chooses for itself, and which commands there are.
 
 use petasos_agent::{Act, Scripted};
-use petasos_session::{COMMAND_TABLE, CommandClass};
+use petasos_session::CommandClass;
 
 use crate::telegram::{BotApi, config, echo};
 use crate::world::{Config, World};
@@ -98,7 +98,7 @@ async fn s57_everybody_is_told_what_they_may_run_a_page_at_a_time() {
     let world = World::with(echo(), Config::allowing("una,ben").and(values)).await;
     world.una("1", "/help").await;
     let few = world.texts("c-una", 1).await[0].clone();
-    for row in COMMAND_TABLE {
+    for row in petasos_session::command_table() {
         let open = row.class == CommandClass::Everybody && row.places.contains('g');
         let hidden = matches!(row.name, "help" | "start");
         assert_eq!(few.contains(&format!("`/{}", row.name)), open && !hidden, "/{}", row.name);

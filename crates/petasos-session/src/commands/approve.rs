@@ -1,6 +1,6 @@
 //! `/approve`: agrees to the question that is open.
 
-use crate::command::{CommandOutcome, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 use crate::question::Answerer;
 
@@ -9,6 +9,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &["yes"],
     usage: "[once|session|always]",
     about: "Approve the open question",
+    class: CommandClass::Everybody,
+    mid_run: MidRun::Now,
+    places: "cg",
     run: |live, words| Box::pin(run(live, words)),
 };
 

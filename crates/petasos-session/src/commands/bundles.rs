@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::command::{CommandOutcome, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -10,6 +10,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &[],
     usage: "",
     about: "List the bundles of skills that `/NAME` calls",
+    class: CommandClass::User,
+    mid_run: MidRun::Now,
+    places: "cg",
     run: |live, words| Box::pin(std::future::ready(Ok(run(live, words)))),
 };
 

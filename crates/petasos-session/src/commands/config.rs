@@ -1,6 +1,6 @@
 //! `/config`: values and where they come from.
 
-use crate::command::{CommandOutcome, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 use crate::services::Topic;
 
@@ -9,6 +9,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &["settings"],
     usage: "[key]",
     about: "Show the configuration",
+    class: CommandClass::Admin,
+    mid_run: MidRun::Now,
+    places: "c",
     run: |live, words| Box::pin(run(live, words)),
 };
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::command::{CommandOutcome, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -10,6 +10,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &["schedule"],
     usage: "[add \"WHEN\" WORDS | edit ID \"WHEN\" | pause|resume|run|remove ID]",
     about: "List scheduled jobs, add or change one",
+    class: CommandClass::Admin,
+    mid_run: MidRun::Now,
+    places: "cg",
     run: |live, words| Box::pin(run(live, words)),
 };
 

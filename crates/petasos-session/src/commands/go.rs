@@ -2,7 +2,7 @@
 
 use petasos_contract::context::Phase;
 
-use crate::command::{AfterCommand, CommandOutcome, SlashCommand};
+use crate::command::{AfterCommand, CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -10,6 +10,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &[],
     usage: "[words]",
     about: "End plan mode and carry out the plan",
+    class: CommandClass::User,
+    mid_run: MidRun::Busy,
+    places: "cge",
     run: |live, words| Box::pin(run(live, words)),
 };
 

@@ -1,6 +1,6 @@
 //! `/help`: the commands that every surface has.
 
-use crate::command::{CommandInfo, CommandOutcome, SlashCommand, listed};
+use crate::command::{CommandClass, CommandInfo, CommandOutcome, MidRun, SlashCommand, listed};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -8,6 +8,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &["commands", "?"],
     usage: "",
     about: "Show the commands",
+    class: CommandClass::Everybody,
+    mid_run: MidRun::Now,
+    places: "cge",
     run: |live, words| Box::pin(std::future::ready(Ok(run(live, words)))),
 };
 

@@ -6,7 +6,7 @@ use petasos_agent::INTERRUPTED;
 use petasos_contract::message::Message;
 use petasos_store::Stored;
 
-use crate::command::{CommandOutcome, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -14,6 +14,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &[],
     usage: "[how many]",
     about: "Show the conversation so far",
+    class: CommandClass::User,
+    mid_run: MidRun::Now,
+    places: "c",
     run: |live, words| Box::pin(std::future::ready(run(live, words))),
 };
 

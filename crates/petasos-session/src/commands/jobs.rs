@@ -2,7 +2,7 @@
 
 use petasos_contract::jobs::{JobId, JobView, Lines};
 
-use crate::command::{CommandOutcome, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -10,6 +10,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &["ps", "agents", "tasks"],
     usage: "[kill ID|log ID]",
     about: "List background jobs, show or end one",
+    class: CommandClass::User,
+    mid_run: MidRun::Now,
+    places: "cg",
     run: |live, words| Box::pin(run(live, words)),
 };
 

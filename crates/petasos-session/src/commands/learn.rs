@@ -1,6 +1,6 @@
 //! `/learn`: what worked here becomes a skill.
 
-use crate::command::{AfterCommand, CommandOutcome, SlashCommand};
+use crate::command::{AfterCommand, CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -8,6 +8,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &[],
     usage: "[what]",
     about: "Have what worked in this conversation written down as a skill",
+    class: CommandClass::User,
+    mid_run: MidRun::Busy,
+    places: "cg",
     run: |live, words| Box::pin(std::future::ready(run(live, words))),
 };
 

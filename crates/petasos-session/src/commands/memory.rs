@@ -2,7 +2,7 @@
 
 use petasos_agent::memory::{Memory, MemoryError, Target};
 
-use crate::command::{CommandOutcome, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -10,6 +10,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &["notes"],
     usage: "[pending | approve ID | reject ID]",
     about: "Show what the agent remembers; decide notes that wait for you",
+    class: CommandClass::User,
+    mid_run: MidRun::Now,
+    places: "cg",
     run: |live, words| Box::pin(std::future::ready(run(live, words))),
 };
 

@@ -1,6 +1,6 @@
 //! `/moa`: one question to several models, whose answers one of them brings together.
 
-use crate::command::{AfterCommand, CommandOutcome, SlashCommand};
+use crate::command::{AfterCommand, CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 use crate::services::ModelChoice;
 
@@ -9,6 +9,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &[],
     usage: "words",
     about: "Ask several models at once, for this message (`moa` in the configuration)",
+    class: CommandClass::User,
+    mid_run: MidRun::Busy,
+    places: "cg",
     run: |live, words| Box::pin(run(live, words)),
 };
 

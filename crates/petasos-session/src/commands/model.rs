@@ -6,7 +6,7 @@ use petasos_contract::Settings;
 use petasos_store::Amend;
 use serde_json::Value;
 
-use crate::command::{CommandOutcome, Page, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, Page, SlashCommand};
 use crate::live::LiveSession;
 use crate::offers::OfferKind;
 use crate::services::{ModelChoice, Topic};
@@ -19,6 +19,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &[],
     usage: "[name] [--provider P] [--session|--once|--global]",
     about: "Show or change the model",
+    class: CommandClass::User,
+    mid_run: MidRun::Now,
+    places: "cge",
     run: |live, words| Box::pin(run(live, words)),
 };
 

@@ -1,6 +1,6 @@
 //! `/new`: the next message begins a new conversation.
 
-use crate::command::{AfterCommand, CommandOutcome, SlashCommand};
+use crate::command::{AfterCommand, CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -8,6 +8,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &["reset", "clear"],
     usage: "",
     about: "Start a new conversation",
+    class: CommandClass::User,
+    mid_run: MidRun::Ends,
+    places: "cge",
     run: |live, words| Box::pin(run(live, words)),
 };
 

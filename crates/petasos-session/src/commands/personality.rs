@@ -2,7 +2,7 @@
 
 use petasos_agent::personality;
 
-use crate::command::{CommandOutcome, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -10,6 +10,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &[],
     usage: "[name|none]",
     about: "Choose a personality, or list them",
+    class: CommandClass::User,
+    mid_run: MidRun::Busy,
+    places: "cge",
     run: |live, words| Box::pin(std::future::ready(run(live, words))),
 };
 

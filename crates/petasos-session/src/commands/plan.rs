@@ -3,7 +3,7 @@
 
 use petasos_contract::context::{Phase, Surface};
 
-use crate::command::{CommandOutcome, SlashCommand, switched};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand, switched};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -11,6 +11,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &[],
     usage: "[on|off]",
     about: "Plan only: nothing is changed until /go",
+    class: CommandClass::User,
+    mid_run: MidRun::Now,
+    places: "cge",
     run: |live, words| Box::pin(run(live, words)),
 };
 

@@ -1,6 +1,6 @@
 //! `/profile`: which home and workspace this is.
 
-use crate::command::{CommandOutcome, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -8,6 +8,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &[],
     usage: "",
     about: "Show which home and workspace this is",
+    class: CommandClass::User,
+    mid_run: MidRun::Now,
+    places: "cge",
     run: |live, words| Box::pin(std::future::ready(Ok(run(live, words)))),
 };
 

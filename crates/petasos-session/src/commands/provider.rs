@@ -1,6 +1,6 @@
 //! `/provider`: who answers, and why.
 
-use crate::command::{CommandOutcome, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 use crate::services::Topic;
 
@@ -9,6 +9,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &[],
     usage: "",
     about: "Show which provider answers, and why",
+    class: CommandClass::User,
+    mid_run: MidRun::Now,
+    places: "cg",
     run: |live, words| Box::pin(run(live, words)),
 };
 

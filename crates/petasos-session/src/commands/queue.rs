@@ -1,6 +1,6 @@
 //! `/queue`: something for later, and not after all.
 
-use crate::command::{CommandOutcome, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::{Asked, LiveSession, Queued};
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -8,6 +8,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &["next"],
     usage: "[words|drop [number|all]]",
     about: "Queue a message for when the agent is done, or take one back",
+    class: CommandClass::User,
+    mid_run: MidRun::Now,
+    places: "cge",
     run: |live, words| Box::pin(std::future::ready(run(live, words))),
 };
 

@@ -2,7 +2,7 @@
 
 use petasos_contract::model::Effort;
 
-use crate::command::{CommandOutcome, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -10,6 +10,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &["think"],
     usage: "[default|off|minimal|low|medium|high|xhigh|max]",
     about: "How hard the model should think",
+    class: CommandClass::User,
+    mid_run: MidRun::Now,
+    places: "cge",
     run: |live, words| Box::pin(std::future::ready(run(live, words))),
 };
 

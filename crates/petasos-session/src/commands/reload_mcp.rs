@@ -1,6 +1,6 @@
 //! `/reload-mcp`: follows the MCP servers of the configuration.
 
-use crate::command::{CommandOutcome, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -8,6 +8,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &[],
     usage: "[now]",
     about: "Reload the MCP servers of the configuration",
+    class: CommandClass::Admin,
+    mid_run: MidRun::Busy,
+    places: "cg",
     run: |live, words| Box::pin(run(live, words)),
 };
 

@@ -2,7 +2,7 @@
 
 use petasos_store::Filter;
 
-use crate::command::{AfterCommand, CommandOutcome, SlashCommand};
+use crate::command::{AfterCommand, CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -10,6 +10,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &["continue"],
     usage: "[id, title or beginning]",
     about: "Resume another conversation",
+    class: CommandClass::User,
+    mid_run: MidRun::Busy,
+    places: "cge",
     run: |live, words| Box::pin(run(live, words)),
 };
 

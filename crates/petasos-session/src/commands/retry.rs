@@ -1,6 +1,6 @@
 //! `/retry`: the last message once more.
 
-use crate::command::{AfterCommand, CommandOutcome, SlashCommand};
+use crate::command::{AfterCommand, CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -8,6 +8,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &["again"],
     usage: "",
     about: "Send the last message again",
+    class: CommandClass::User,
+    mid_run: MidRun::Busy,
+    places: "cge",
     run: |live, words| Box::pin(run(live, words)),
 };
 

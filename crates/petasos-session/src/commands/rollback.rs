@@ -1,6 +1,6 @@
 //! `/rollback`: checkpoints of the workspace.
 
-use crate::command::{CommandOutcome, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 use crate::services::Topic;
 
@@ -9,6 +9,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &["checkpoint", "checkpoints"],
     usage: "[number [yes]]",
     about: "List checkpoints of the workspace, or restore one",
+    class: CommandClass::Admin,
+    mid_run: MidRun::Busy,
+    places: "cg",
     run: |live, words| Box::pin(run(live, words)),
 };
 

@@ -1,6 +1,6 @@
 //! `/save`: the conversation as a file.
 
-use crate::command::{CommandOutcome, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -8,6 +8,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &["export"],
     usage: "[file.md|file.jsonl]",
     about: "Write the conversation to a file",
+    class: CommandClass::User,
+    mid_run: MidRun::Now,
+    places: "c",
     run: |live, words| Box::pin(run(live, words)),
 };
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use petasos_store::{Filter, Hit, Query, SessionHead};
 
-use crate::command::{CommandOutcome, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 use crate::offers::is_of;
 
@@ -13,6 +13,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &["list"],
     usage: "[words]",
     about: "List conversations, or find them by words",
+    class: CommandClass::User,
+    mid_run: MidRun::Now,
+    places: "cge",
     run: |live, words| Box::pin(run(live, words)),
 };
 

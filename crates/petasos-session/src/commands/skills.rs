@@ -1,6 +1,6 @@
 //! `/skills`: what there is to call, what waits for a person, and skills of others.
 
-use crate::command::{CommandOutcome, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -8,6 +8,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &[],
     usage: "[part of a name | search WORDS | inspect FROM | install FROM | update NAME | uninstall NAME | verify | pending | diff ID | approve ID | reject ID]",
     about: "List the skills that `/NAME` calls; get skills of others; decide changes that wait",
+    class: CommandClass::User,
+    mid_run: MidRun::Now,
+    places: "cg",
     run: |live, words| Box::pin(run(live, words)),
 };
 

@@ -2,7 +2,7 @@
 
 use petasos_web::{Cited, Sources};
 
-use crate::command::{CommandOutcome, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -10,6 +10,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &["citations"],
     usage: "",
     about: "List the pages that were read, by the numbers that answers cite",
+    class: CommandClass::User,
+    mid_run: MidRun::Now,
+    places: "cge",
     run: |live, words| Box::pin(std::future::ready(run(live, words))),
 };
 

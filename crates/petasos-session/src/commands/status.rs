@@ -4,7 +4,7 @@ use std::path::Path;
 
 use petasos_contract::context::Phase;
 
-use crate::command::{CommandOutcome, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 use crate::services::Topic;
 
@@ -13,6 +13,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &["session", "info"],
     usage: "",
     about: "Show the state of the session",
+    class: CommandClass::Everybody,
+    mid_run: MidRun::Now,
+    places: "cge",
     run: |live, words| Box::pin(run(live, words)),
 };
 

@@ -1,6 +1,6 @@
 //! `/steer`: words for the running turn.
 
-use crate::command::{AfterCommand, CommandOutcome, SlashCommand};
+use crate::command::{AfterCommand, CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -8,6 +8,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &["tell"],
     usage: "<words>",
     about: "Tell the running turn something",
+    class: CommandClass::User,
+    mid_run: MidRun::Now,
+    places: "cge",
     run: |live, words| Box::pin(std::future::ready(run(live, words))),
 };
 

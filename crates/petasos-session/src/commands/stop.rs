@@ -1,6 +1,6 @@
 //! `/stop`: ends what runs.
 
-use crate::command::{CommandOutcome, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -8,6 +8,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &["interrupt"],
     usage: "",
     about: "Stop what runs",
+    class: CommandClass::Everybody,
+    mid_run: MidRun::Ends,
+    places: "cge",
     run: |live, words| Box::pin(std::future::ready(run(live, words))),
 };
 

@@ -2,7 +2,7 @@
 
 use petasos_store::Amend;
 
-use crate::command::{CommandOutcome, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -10,6 +10,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &["rename"],
     usage: "[title]",
     about: "Show or set the title",
+    class: CommandClass::User,
+    mid_run: MidRun::Busy,
+    places: "cge",
     run: |live, words| Box::pin(run(live, words)),
 };
 

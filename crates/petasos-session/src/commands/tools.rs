@@ -1,6 +1,6 @@
 //! `/tools`: what the model can call.
 
-use crate::command::{CommandOutcome, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 use crate::services::Topic;
 
@@ -9,6 +9,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &[],
     usage: "[part of a name]",
     about: "List the tools of this conversation",
+    class: CommandClass::User,
+    mid_run: MidRun::Now,
+    places: "cge",
     run: |live, words| Box::pin(run(live, words)),
 };
 

@@ -1,6 +1,6 @@
 //! `/version`: which program this is.
 
-use crate::command::{CommandOutcome, SlashCommand};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -8,6 +8,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &[],
     usage: "",
     about: "Show the version",
+    class: CommandClass::User,
+    mid_run: MidRun::Now,
+    places: "cge",
     run: |live, words| Box::pin(std::future::ready(Ok(run(live, words)))),
 };
 

@@ -1,6 +1,6 @@
 //! `/yolo`: runs without asking for approval.
 
-use crate::command::{CommandOutcome, SlashCommand, switched};
+use crate::command::{CommandClass, CommandOutcome, MidRun, SlashCommand, switched};
 use crate::live::LiveSession;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
@@ -8,6 +8,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &[],
     usage: "[on|off]",
     about: "Run without asking for approval",
+    class: CommandClass::Admin,
+    mid_run: MidRun::Now,
+    places: "cge",
     run: |live, words| Box::pin(std::future::ready(run(live, words))),
 };
 

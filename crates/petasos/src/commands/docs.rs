@@ -8,7 +8,7 @@ use petasos_agent::LOOP_TOOLS;
 use petasos_approval::RULES;
 use petasos_runtime::registry::DEFAULT_EMOJI;
 use petasos_runtime::toolsets::{self, TOOLSETS};
-use petasos_session::{COMMAND_TABLE, CommandClass, CommandInfo, MidRun};
+use petasos_session::{CommandClass, CommandInfo, MidRun};
 use petasos_tools::BUILTIN;
 use serde_json::Value;
 
@@ -188,7 +188,7 @@ fn slash() -> Text {
     let mut page = heading("Slash commands", how)?;
     writeln!(page, "\n| command | does | who, in a chat | while a turn runs | where |")?;
     writeln!(page, "|---|---|---|---|---|")?;
-    for row in COMMAND_TABLE {
+    for row in petasos_session::command_table() {
         let Some(info) = said_of(row.name) else { continue };
         let who = match row.class {
             CommandClass::Everybody => "everybody",
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn s57_every_row_of_the_table_is_a_command_with_help_and_every_command_has_a_row() {
-        for row in COMMAND_TABLE {
+        for row in petasos_session::command_table() {
             let info = said_of(row.name);
             assert!(info.is_some_and(|it| !it.about.is_empty()), "/{} has no help", row.name);
             assert!(!row.places.is_empty(), "/{} is nowhere", row.name);
