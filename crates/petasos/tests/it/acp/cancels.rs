@@ -122,7 +122,7 @@ fn a_prompt_that_waits_can_be_withdrawn_alone() {
     let second = editor.say(&session, "two");
     let third = editor.say(&session, "three");
     // Both wait: the session lists them.
-    while !editor.said().contains("- three") {
+    while !editor.said().contains("2. three") {
         editor.turn(&session, "/queue");
     }
     editor.tell("$/cancel_request", json!({ "requestId": second }));
