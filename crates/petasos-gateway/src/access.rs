@@ -198,9 +198,9 @@ pub fn may_run_with(class: Class, (name, words): (&str, &str), platform: &Platfo
     match (name, first) {
         ("cron", "" | "list") => is_admin || platform.user_commands.contains(name),
         ("model", _) if words.split_whitespace().any(|word| word == "--global") => is_admin,
-        ("memory" | "curator", "approve" | "reject" | "run") => is_admin,
-        // They change skills, or read places that their person names.
-        (
+        // Those of skills change them, or read places that their person names.
+        ("memory" | "curator", "approve" | "reject" | "run")
+        | (
             "skills",
             "approve" | "reject" | "inspect" | "install" | "update" | "uninstall" | "publish-check",
         ) => is_admin,

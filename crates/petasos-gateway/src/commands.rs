@@ -1,11 +1,13 @@
 //! Slash commands of chats: those that only a chat has, and all of the session's.
 
+mod list;
+
 use std::sync::Arc;
 
 use petasos_contract::SessionId;
 use petasos_contract::message::Content;
 use petasos_session::command::{self, AfterCommand};
-use petasos_session::{CommandInfo, CommandOutcome, EndReason, Input, Session};
+use petasos_session::{CommandOutcome, EndReason, Input, Session};
 use petasos_store::{
     DeliveryClass, Filter, InboundKind, InboxRow, InboxState, NewDelivery, SessionHead,
     SessionScope, StoreError,
@@ -13,7 +15,7 @@ use petasos_store::{
 use serde_json::Value;
 use tracing::warn;
 
-use crate::access::{Class, is_open_command, may_run, may_run_with};
+use crate::access::{Class, may_run, may_run_with};
 use crate::gateway::Shared;
 use crate::intake::Admitted;
 use crate::options::BusyMode;
@@ -21,74 +23,9 @@ use crate::platform::now_ms;
 use crate::recover::BEGUN;
 use crate::turns::StopReason;
 
-/// A command that only a chat has.
-struct ChatCommand {
-    name: &'static str,
-    usage: &'static str,
-    about: &'static str,
-}
-
-const fn row(name: &'static str, usage: &'static str, about: &'static str) -> ChatCommand {
-    ChatCommand { name, usage, about }
-}
-
-/// Those of chats alone, and those that mean something else there.
-const CHAT_COMMANDS: &[ChatCommand] = &[
-    row("whoami", "", "who you are here, and which rule lets you in"),
-    row("new", "[now]", "begin a new conversation"),
-    row("stop", "[all]", "stop the turn; `all` stops everything of this home"),
-    row("busy", "[interrupt|queue|steer|collect]", "what a message does while I work"),
-    row("approve", "[n] [all] [session|always]", "allow what waits"),
-    row("deny", "[n] [why]", "refuse what waits"),
-    row("answer", "n text", "answer a question by its number"),
-    row("sethome", "", "make this chat the home of its platform"),
-    row("platform", "[pause|resume NAME]", "the accounts and how they are; let one rest or go on"),
-    row("pair", "list|approve CODE|revoke USER", "let people in; in a direct chat with the owner"),
-    row("restart", "", "restart the gateway"),
-    row("reload", "", "read the settings again; changed accounts connect anew"),
-    row("update", "", "restart when a newer program is in place"),
-    row("footer", "[on|off|status]", "facts below answers in this chat"),
-    row("verbose", "[off|new|all|verbose]", "how much of tool calls this chat is shown"),
-    row("voice", "[on|off|all]", "say answers aloud in this chat: to voice messages, or all"),
-    row("topic", "[on|off|ID|help]", "which conversation a topic of Telegram goes on with"),
-];
-
-/// Commands of the session that make no sense in a chat.
-const AT_A_TERMINAL: &[&str] = &[
-    "clear",
-    "copy",
-    "paste",
-    "image",
-    "history",
-    "save",
-    "quit",
-    "exit",
-    "skin",
-    "statusbar",
-    "editor",
-    "config",
-];
-
-/// The commands of chats, and what each does.
-pub(crate) fn own() -> impl Iterator<Item = (String, String)> {
-    CHAT_COMMANDS.iter().map(|own| (own.name.to_owned(), own.about.to_owned()))
-}
-
-/// The commands of chats, for whoever describes them.
-pub fn chat_commands() -> Vec<CommandInfo> {
-    let described = |own: &ChatCommand| CommandInfo {
-        name: own.name.to_owned(),
-        aliases: Vec::new(),
-        usage: own.usage.to_owned(),
-        about: own.about.to_owned(),
-    };
-    CHAT_COMMANDS.iter().map(described).collect()
-}
-
-/// Whether a command makes no sense in a chat.
-pub(crate) fn is_for_terminals(name: &str) -> bool {
-    AT_A_TERMINAL.contains(&name)
-}
+pub use list::chat_commands;
+use list::is_own;
+pub(crate) use list::{is_for_terminals, own};
 
 /// What a command came to.
 enum Done {
@@ -120,7 +57,7 @@ fn refused(
         };
         return Some(format!("/{name} is for {whose}."));
     }
-    AT_A_TERMINAL.contains(&name).then(|| format!("/{name} works only at a terminal."))
+    is_for_terminals(name).then(|| format!("/{name} works only at a terminal."))
 }
 
 impl Shared {
@@ -192,8 +129,8 @@ impl Shared {
     async fn calls_skill(&self, message: &Admitted) -> bool {
         let Some((name, _)) = command::split(&message.text) else { return false };
         let Some(account) = self.account(&message.lane()) else { return false };
-        let own = CHAT_COMMANDS.iter().any(|own| own.name == name)
-            || AT_A_TERMINAL.contains(&name.as_str())
+        let own = is_own(&name)
+            || is_for_terminals(&name)
             || matches!(name.as_str(), "start" | "help" | "commands" | "reset");
         let may = may_run(message.class, &name, &account.options());
         !own && may && self.sessions.meant_skill(&message.session, &message.text).await.is_some()
@@ -262,7 +199,7 @@ impl Shared {
     /// The command that is meant: by its name, by another name of it, or by a beginning that is
     /// no other's.
     async fn whole_name(&self, session: &SessionId, name: String) -> String {
-        if AT_A_TERMINAL.contains(&name.as_str()) {
+        if is_for_terminals(&name) {
             return name;
         }
         let proper = command::proper(&name);
@@ -271,7 +208,7 @@ impl Shared {
         }
         let mut known: Vec<String> = own().map(|(name, _)| name).collect();
         known.extend(["start", "help", "commands"].map(str::to_owned));
-        known.extend(AT_A_TERMINAL.iter().map(|name| (*name).to_owned()));
+        known.extend(list::AT_A_TERMINAL.iter().map(|name| (*name).to_owned()));
         known.extend(self.sessions.commands().into_iter().map(|info| info.name));
         let exact = known.contains(&name)
             || self.sessions.meant_skill(session, &format!("/{name}")).await.is_some();
@@ -417,34 +354,6 @@ impl Shared {
             AfterCommand::Nothing => {}
         }
         Done::Said(said.join("\n\n"))
-    }
-
-    /// What somebody of this class may run, a page of it.
-    fn help(&self, class: Class, options: &crate::options::PlatformOptions, words: &str) -> String {
-        const PAGE: usize = 20;
-        let mut lines = Vec::new();
-        for own in CHAT_COMMANDS {
-            if may_run(class, own.name, options) {
-                let space = if own.usage.is_empty() { "" } else { " " };
-                lines.push(format!("- `/{}{space}{}` {}", own.name, own.usage, own.about));
-            }
-        }
-        for info in self.sessions.commands() {
-            let own = CHAT_COMMANDS.iter().any(|own| own.name == info.name);
-            let hidden = own || AT_A_TERMINAL.contains(&info.name.as_str()) || info.name == "help";
-            if !hidden && (is_open_command(&info.name) || may_run(class, &info.name, options)) {
-                lines.push(info.line());
-            }
-        }
-        let pages = lines.len().div_ceil(PAGE).max(1);
-        let page = words.parse().unwrap_or(1).clamp(1, pages);
-        let shown: Vec<String> = lines.into_iter().skip((page - 1) * PAGE).take(PAGE).collect();
-        let more = if page < pages {
-            format!("\n\n`/commands {}` shows more.", page + 1)
-        } else {
-            String::new()
-        };
-        format!("**Commands** ({page} of {pages})\n{}{more}", shown.join("\n"))
     }
 
     async fn stop(&self, message: &Admitted, words: &str) -> String {

@@ -202,12 +202,12 @@ pub(crate) async fn run(live: &mut LiveSession, typed: &str) -> CommandOutcome {
         (None, None) => match skill(live, &name, words).await {
             Err(why) => match begun(&name, &live.parts.extras) {
                 Some(whole) => {
-                    let line = format!("/{whole} {words}");
-                    return Box::pin(run(live, &line)).await;
+                    let typed = format!("/{whole} {words}");
+                    return Box::pin(run(live, &typed)).await;
                 }
                 None => Err(why),
             },
-            done => done,
+            known => known,
         },
     };
     done.unwrap_or_else(CommandOutcome::warning)

@@ -26,10 +26,8 @@ const DAY: u64 = 86_400;
 /// What the configuration says about the upkeep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CuratorSettings {
-    /// Whether it happens by itself.
-    pub enabled: bool,
-    /// How long after the last time.
-    pub interval: Duration,
+    /// How long after the last time it happens by itself, if it does.
+    pub interval: Option<Duration>,
     /// How long nothing else must have happened.
     pub min_idle: Duration,
     /// After so many days without use a skill is stale.
@@ -58,8 +56,8 @@ impl CuratorSettings {
         let is_kept = backup.and_then(|it| it.get("enabled")?.as_bool()).unwrap_or(true);
         let keep = backup.and_then(|it| it.get("keep")?.as_u64()).unwrap_or(5);
         Self {
-            enabled: flag("enabled", true),
-            interval: Duration::from_secs(number("interval_hours", 168) * 3600),
+            interval: flag("enabled", true)
+                .then(|| Duration::from_secs(number("interval_hours", 168) * 3600)),
             min_idle: Duration::from_secs(number("min_idle_hours", 2) * 3600),
             stale_after_days: number("stale_after_days", 30).max(1),
             archive_after_days: number("archive_after_days", 90).max(1),
@@ -122,10 +120,10 @@ pub fn is_due(settings: &Settings, idle: Duration, now: SystemTime) -> bool {
     let known: Upkeep = file(settings).read().unwrap_or_default();
     let last = known.last_run_at.as_deref().and_then(usage::seconds);
     let since = last.map(|last| seconds_of(now).saturating_sub(last));
-    wanted.enabled
-        && !known.paused
+    let Some(interval) = wanted.interval else { return false };
+    !known.paused
         && idle >= wanted.min_idle
-        && since.is_none_or(|since| since >= wanted.interval.as_secs())
+        && since.is_none_or(|since| since >= interval.as_secs())
 }
 
 /// What would be done now; changes nothing.

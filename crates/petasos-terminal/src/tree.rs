@@ -101,7 +101,7 @@ mod tests {
     }
 
     fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_mins(1);
         loop {
             if let Some(found) = look() {
                 return found;

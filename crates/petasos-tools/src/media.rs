@@ -267,7 +267,7 @@ pub(crate) async fn agent_path(path: &Path, sites: &Sites, cx: &CallContext) -> 
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
@@ -306,7 +306,13 @@ mod tests {
                 let top = dir.path().canonicalize().unwrap();
                 for (folder, content) in [("work/real", "judged"), ("private", "private")] {
                     fs::create_dir_all(top.join(folder)).unwrap();
-                    fs::write(top.join(folder).join("f.png"), content).unwrap();
+                    let bytes = content.as_bytes();
+                    petasos_fs::write(
+                        &top.join(folder).join("f.png"),
+                        bytes,
+                        petasos_fs::Mode::Exactly(0o600),
+                    )
+                    .unwrap();
                 }
                 symlink("real/f.png", top.join("work/link.png")).unwrap();
                 let settings = Arc::new(Settings::from_values(Map::new()));
@@ -316,12 +322,11 @@ mod tests {
                 let given = Given::of(name, 100, &sites, &cx).await.unwrap();
                 let mut pinned = Value::from(name);
                 let read = judged::pin(&mut pinned, &cx).unwrap();
-                let real = top.join("work/real/f.png");
+                let file = top.join("work/real/f.png");
                 // A blank in front is no part of a source; elsewhere it is part of the name.
-                let exact = !name.starts_with(' ');
-                if exact {
-                    assert_eq!(read, Effect::Read(real.clone()), "{name}");
-                    assert!(given.effects.contains(&Effect::Read(real)), "{:?}", given.effects);
+                if !name.starts_with(' ') {
+                    assert_eq!(read, Effect::Read(file.clone()), "{name}");
+                    assert!(given.effects.contains(&Effect::Read(file)), "{:?}", given.effects);
                 }
                 moved(&top, way);
                 let taken = given.bytes(100, &cx).await;

@@ -56,16 +56,15 @@ impl Apart {
         })?;
         let hand = Arc::clone(&helper.hand);
         let deadline = Instant::now() + self.within;
-        match wait::until(deadline, "a PDF to be read", asked(helper, bytes)).await {
-            Ok((answer, remarks)) => read(&answer, &remarks),
-            Err(_) => {
-                if let Err(left) = hand.kill(GRACE).await {
-                    tracing::warn!(%left, "the reader of a PDF was not ended");
-                }
-                let why = format!("the PDF took longer than {} s to read", self.within.as_secs());
-                Err(WebError::new("timeout", why))
-            }
+        let asked = wait::until(deadline, "a PDF to be read", asked(helper, bytes)).await;
+        if let Ok((answer, remarks)) = asked {
+            return read(&answer, &remarks);
         }
+        if let Err(left) = hand.kill(GRACE).await {
+            tracing::warn!(%left, "the reader of a PDF was not ended");
+        }
+        let why = format!("the PDF took longer than {} s to read", self.within.as_secs());
+        Err(WebError::new("timeout", why))
     }
 
     fn spec(&self, settings: &Arc<Settings>) -> HelperSpec {

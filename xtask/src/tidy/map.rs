@@ -5,6 +5,7 @@
 //! sources. What a sentence says about them is left to its readers.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::families::literal;
 use crate::finding::Finding;
@@ -147,7 +148,9 @@ fn names(house: &House, text: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     for (line, row) in (1..).zip(text.lines()) {
         for name in quoted(row) {
-            let missing = if name.ends_with(".rs") || name.ends_with('/') {
+            let missing = if Path::new(name).extension().is_some_and(|it| it == "rs")
+                || name.ends_with('/')
+            {
                 !is_there(&paths, name)
             } else if name.starts_with(char::is_uppercase) && name.chars().all(is_name) {
                 !is_defined(house, name)

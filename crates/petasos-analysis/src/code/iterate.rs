@@ -27,11 +27,13 @@ impl Walker<'_, '_, '_> {
             let within = (at + 2..at + 8).find(|place| word(*place, "in of"));
             let found = match within {
                 Some(within) if self.sign(within + 1, '(') => {
-                    names(at + 1, within).last().zip(Some(self.listed(within + 1)))
+                    names(at + 1, within).next_back().zip(Some(self.listed(within + 1)))
                 }
                 Some(within) => {
                     // `for i, x in enumerate(…)`
-                    names(at + 1, within).last().zip(Some(self.reader.expression(within + 1, 0).0))
+                    names(at + 1, within)
+                        .next_back()
+                        .zip(Some(self.reader.expression(within + 1, 0).0))
                 }
                 None if self.language == Language::Php => {
                     let (value, end) = self.reader.expression(at + 2, 0);

@@ -104,11 +104,3 @@ fn lines_written_beforehand_score_as_measured() {
     assert!(score.blocked * 100 >= score.blocks * 96, "blocks judged as ask: {score:?}");
     assert!(score.alarms * 100 <= score.ordinary, "more than 1 % false alarms: {score:?}");
 }
-
-/// For a set of one's own: `PETASOS_LINES=lines.jsonl` names it, the score is printed.
-#[test]
-#[ignore = "scores the file that PETASOS_LINES names"]
-fn any_set_can_be_scored() {
-    let file = std::env::var("PETASOS_LINES").unwrap();
-    score(&std::fs::read_to_string(file).unwrap(), &Facts::default());
-}

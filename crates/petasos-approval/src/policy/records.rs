@@ -15,12 +15,14 @@ use crate::grants::{Asked, GrantsFile, Held, covered};
 use crate::log::DecisionFile;
 use crate::permissions::Anchors;
 
+/// A snapshot of the grants, and the same ready to be compared.
+type Usable = (Arc<Vec<GrantRecord>>, Arc<Vec<Held>>);
+
 /// The stores of one home.
 pub(super) struct HomeRecords {
     pub(super) grants: Arc<dyn GrantStore>,
     pub(super) decisions: Arc<dyn DecisionLog>,
-    /// The newest snapshot, ready to be compared.
-    usable: Mutex<(Arc<Vec<GrantRecord>>, Arc<Vec<Held>>)>,
+    usable: Mutex<Usable>,
 }
 
 /// The stores of every home this process works with.

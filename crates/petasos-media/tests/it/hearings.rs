@@ -109,8 +109,8 @@ async fn each_vendor_hears_the_file_and_its_text_comes_back() {
         assert!(head.contains(header) && head.contains("multipart/form-data"), "{id}: {head}");
         let body = String::from_utf8_lossy(&asked.body).into_owned();
         assert!(body.contains(model) && body.contains("name=\"file\""), "{id}");
-        let last = body.rfind("Content-Disposition").expect("a form");
-        assert!(body[last..].contains("name=\"file\""), "{id}: a vendor wants the file last");
+        let (_, last) = body.rsplit_once("Content-Disposition").expect("a form");
+        assert!(last.contains("name=\"file\""), "{id}: a vendor wants the file last");
         assert!(asked.body.windows(4).any(|word| word == b"WAVE") && !body.contains(KEY), "{id}");
         let double = Double::giving(vec![(429, "application/json", b"{}".to_vec())]);
         let settings = json!({ "stt": { "provider": id, id: { "base_url": double.url } } });

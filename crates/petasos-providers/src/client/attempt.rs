@@ -285,7 +285,7 @@ impl Attempt<'_> {
         };
         let is_absent = matches!(error, NetError::Connect { host, reason }
             if is_here(host) && reason.to_lowercase().contains("refused"));
-        Failure { heading, is_absent, ..Failure::new(reason, error.to_string()) }
+        Failure { is_absent, heading, ..Failure::new(reason, error.to_string()) }
     }
 }
 

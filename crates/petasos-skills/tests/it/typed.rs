@@ -46,6 +46,7 @@ async fn e6_what_was_shown_is_installed_and_nothing_else() {
     // What was shown was the change of another text.
     let main = world.home.agent().join("skills/tea/SKILL.md");
     let text = std::fs::read_to_string(&main).unwrap() + "\nMine.\n";
+    #[expect(clippy::disallowed_methods, reason = "a test's own file needs no atomic writer")]
     std::fs::write(&main, text).unwrap();
     let page = typed(&world, &cx, "update tea confirm tea").await.unwrap();
     assert!(page.contains("-Mine."), "{page}");

@@ -12,11 +12,11 @@ use petasos_store::{
 };
 use petasos_testkit::suites::store::{Case, LEASE_CASES, USAGE_CASES, cases};
 
+/// What is done to stores.
+type Change = fn(Stores) -> Stores;
+
 /// Runs cases, each over a fresh file that `change` may do something to; gives those that fail.
-async fn broken<'a>(
-    cases: impl Iterator<Item = &'a Case>,
-    change: fn(Stores) -> Stores,
-) -> Vec<&'static str> {
+async fn broken<'a>(cases: impl Iterator<Item = &'a Case>, change: Change) -> Vec<&'static str> {
     let mut all = Vec::new();
     for case in cases {
         let folder = tempfile::tempdir().unwrap();
@@ -92,7 +92,7 @@ async fn a_store_that_breaks_a_promise_about_leases_does_not_pass() {
     fn with(stores: Stores, fault: LeaseFault) -> Stores {
         Stores { leases: Arc::new(WrongLeases(Arc::clone(&stores.leases), fault)), ..stores }
     }
-    let faults: [(&str, fn(Stores) -> Stores); 4] = [
+    let faults: [(&str, Change); 4] = [
         ("everybody", |stores| with(stores, LeaseFault::Everybody)),
         ("not released", |stores| with(stores, LeaseFault::NotReleased)),
         ("always renewed", |stores| with(stores, LeaseFault::AlwaysRenewed)),
@@ -152,7 +152,7 @@ async fn a_store_that_breaks_a_promise_about_usage_does_not_pass() {
     fn with(stores: Stores, fault: UsageFault) -> Stores {
         Stores { usage: Arc::new(WrongUsage(Arc::clone(&stores.usage), fault)), ..stores }
     }
-    let faults: [(&str, fn(Stores) -> Stores); 5] = [
+    let faults: [(&str, Change); 5] = [
         ("forgets", |stores| with(stores, UsageFault::Forgets)),
         ("doubles", |stores| with(stores, UsageFault::Doubles)),
         ("shows everybody's", |stores| with(stores, UsageFault::ShowsEverybodys)),

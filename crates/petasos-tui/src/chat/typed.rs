@@ -198,7 +198,6 @@ impl Chat {
                 self.recap(&recent);
             }
             Done::Offers(title, offers) => self.offered(title, offers),
-            Done::TakenBack(Ok(Some(text))) => self.draft.put(&text),
             Done::TakenBack(Ok(None)) => self.note("Its turn has begun already; Esc stops it."),
             Done::Copy(Ok(text)) => self.copy(&text),
             Done::Copy(Err(why)) => self.complain(&why),
@@ -212,8 +211,8 @@ impl Chat {
             Done::Spoken(Ok(text)) if self.speaks && self.lines.is_empty() => {
                 self.lines.push_back(text.trim_start_matches(['/', '!']).trim().to_owned());
             }
-            // The person sees what was heard, and sends it or not.
-            Done::Spoken(Ok(text)) => self.draft.put(&text),
+            // The person sees what was heard or taken back, and sends it or not.
+            Done::Spoken(Ok(text)) | Done::TakenBack(Ok(Some(text))) => self.draft.put(&text),
             Done::Switch(Err(error)) => {
                 // A session that has ended for one that cannot be opened leaves nothing to chat in.
                 self.next = if self.events.is_some() { Next::Stay } else { Next::Leave };

@@ -12,11 +12,18 @@ pub(super) const TAB: &str = "completion";
 /// The menu that opens by itself.
 pub(super) const TYPING: &str = "typing";
 
+/// What opens a menu.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Opened {
+    ByTab,
+    /// Only where a command or a file is named.
+    ByItself,
+}
+
 /// A menu that shows only what there is.
 pub(super) struct QuietMenu {
     inner: ColumnarMenu,
-    /// Opens by itself, and only where a command or a file is named.
-    by_itself: bool,
+    opened: Opened,
     applies: bool,
     /// The line was edited after its values were looked up: keys came faster than the screen.
     behind: bool,
@@ -25,16 +32,17 @@ pub(super) struct QuietMenu {
 impl QuietMenu {
     /// The one for Tab.
     pub(super) fn tab(sign: &str) -> Self {
-        Self::named(TAB, sign, false)
+        Self::named(TAB, sign, Opened::ByTab)
     }
 
     /// The one that opens with a slash or an `@`.
     pub(super) fn typing(sign: &str) -> Self {
-        Self::named(TYPING, sign, true)
+        Self::named(TYPING, sign, Opened::ByItself)
     }
 
     /// The sign before the line stays what it is while a menu is open.
-    fn named(name: &str, sign: &str, by_itself: bool) -> Self {
+    fn named(name: &str, sign: &str, opened: Opened) -> Self {
+        let by_itself = opened == Opened::ByItself;
         // The terminal's own colour is legible on whatever the person looks at.
         let plain = Color::Default.normal();
         let inner = ColumnarMenu::default()
@@ -45,12 +53,16 @@ impl QuietMenu {
             .with_selected_text_style(plain.bold().reverse())
             .with_selected_match_text_style(plain.bold().reverse());
         let inner = if by_itself { inner.with_columns(1) } else { inner };
-        Self { inner, by_itself, applies: !by_itself, behind: false }
+        Self { inner, opened, applies: !by_itself, behind: false }
+    }
+
+    fn is_by_itself(&self) -> bool {
+        self.opened == Opened::ByItself
     }
 
     fn look(&mut self) {
         self.behind = false;
-        if self.by_itself {
+        if self.is_by_itself() {
             self.applies = self.inner.get_values().first().is_some_and(opens);
         }
     }
@@ -88,15 +100,15 @@ impl Menu for QuietMenu {
         }
         // A menu that never completes by itself has to look up its own values.
         let event = match event {
-            MenuEvent::Activate(_) if self.by_itself => MenuEvent::Activate(false),
-            MenuEvent::Edit(_) if self.by_itself => MenuEvent::Edit(false),
+            MenuEvent::Activate(_) if self.is_by_itself() => MenuEvent::Activate(false),
+            MenuEvent::Edit(_) if self.is_by_itself() => MenuEvent::Edit(false),
             other => other,
         };
         self.inner.menu_event(event);
     }
 
     fn can_quick_complete(&self) -> bool {
-        !self.by_itself && self.inner.can_quick_complete()
+        !self.is_by_itself() && self.inner.can_quick_complete()
     }
 
     fn can_partially_complete(
@@ -105,7 +117,7 @@ impl Menu for QuietMenu {
         editor: &mut Editor,
         completer: &mut dyn Completer,
     ) -> bool {
-        if !self.by_itself {
+        if !self.is_by_itself() {
             return self.inner.can_partially_complete(values_updated, editor, completer);
         }
         // Tab behind letters that came with it takes what fits them all.
@@ -167,7 +179,7 @@ impl Menu for QuietMenu {
     }
 
     fn results_are_provisional(&self) -> bool {
-        (self.by_itself && self.behind) || self.inner.results_are_provisional()
+        (self.is_by_itself() && self.behind) || self.inner.results_are_provisional()
     }
 
     fn is_awaiting_first_answer(&self) -> bool {

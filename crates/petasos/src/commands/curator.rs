@@ -70,7 +70,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
             let steps = curator::plan(&library, &cx, now).map_err(refused)?;
             let copies = curator::backups(settings);
             if out.is_json() {
-                let enabled = CuratorSettings::of(settings).enabled;
+                let enabled = CuratorSettings::of(settings).interval.is_some();
                 out.value(&json!({ "enabled": enabled, "paused": known.paused,
                     "last_run_at": known.last_run_at, "would": steps, "backups": copies }));
                 return Ok(ExitCode::SUCCESS);

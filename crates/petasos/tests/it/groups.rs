@@ -46,8 +46,8 @@ fn talker(site: String) -> Loopback {
 fn last_result(model: &Loopback) -> String {
     let asked = model.asked();
     let messages = asked.iter().filter_map(|body| body["messages"].as_array()).flatten();
-    let results = messages.filter(|message| message["role"] == "tool");
-    results.last().map(|message| message["content"].to_string()).unwrap_or_default()
+    let mut results = messages.filter(|message| message["role"] == "tool");
+    results.next_back().map(|message| message["content"].to_string()).unwrap_or_default()
 }
 
 #[test]

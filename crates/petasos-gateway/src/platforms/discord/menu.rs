@@ -70,8 +70,8 @@ impl Discord {
         if event.get("type").and_then(Value::as_u64) != Some(2) {
             return Ok(());
         }
-        let (name, words) = (text("/data/name"), text("/data/options/0/value"));
-        let line = format!("/{name} {words}");
+        let (name, argument) = (text("/data/name"), text("/data/options/0/value"));
+        let typed = format!("/{name} {argument}");
         let channel = text("/channel_id").to_owned();
         let parent = self.threads.lock().get(&channel).cloned();
         let shared = event.get("guild_id").is_some();
@@ -90,11 +90,11 @@ impl Discord {
                 ..Sender::default()
             },
             addressed: true,
-            ..Arrival::text(&parent.unwrap_or(channel), "", text("/id"), line.trim())
+            ..Arrival::text(&parent.unwrap_or(channel), "", text("/id"), typed.trim())
         };
         link.take(arrival).await?;
         let press = format!("{}/{}", text("/id"), text("/token"));
-        self.acknowledge(&press, &format!("`{}`", line.trim().replace('`', "'"))).await;
+        self.acknowledge(&press, &format!("`{}`", typed.trim().replace('`', "'"))).await;
         Ok(())
     }
 }

@@ -118,7 +118,7 @@ impl Vendor for Mattermost {
                 let buttons =
                     contexts.iter().map(|it| it["data"].as_str().unwrap().to_owned()).collect();
                 self.contexts.lock().extend(contexts);
-                self.sent.lock().push(Arrived { chat, text, file, buttons });
+                self.sent.lock().push(Arrived { chat, text, buttons, file });
                 Reply::Json(201, json!({ "id": id }))
             }
             other => Reply::Json(404, json!({ "message": format!("{other:?}") })),

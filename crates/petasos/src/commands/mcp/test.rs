@@ -64,14 +64,13 @@ pub(in crate::commands) fn look(
         let mut settled = std::pin::pin!(servers.settle(within));
         // Whoever waits knows for what, and how long yet.
         while tokio::time::timeout(TOLD_EVERY, &mut settled).await.is_err() {
-            let views = servers.views();
-            let silent = views.iter().filter(|view| !view.state.is_settled());
-            let names: Vec<&str> = silent.map(|view| view.name.as_str()).collect();
+            let Some(out) = out else { continue };
+            let mut waiting = servers.views();
+            waiting.retain(|view| !view.state.is_settled());
+            let silent: Vec<&str> = waiting.iter().map(|view| view.name.as_str()).collect();
             let (so_far, most) = (begun.elapsed().as_secs(), within.as_secs());
-            if let Some(out) = out {
-                let names = names.join(", ");
-                out.remark(format!("waiting for {names} to answer ({so_far} of {most} s)"));
-            }
+            let silent = silent.join(", ");
+            out.remark(format!("waiting for {silent} to answer ({so_far} of {most} s)"));
         }
         servers.views()
     })?;

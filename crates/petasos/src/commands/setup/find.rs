@@ -110,7 +110,7 @@ pub(super) fn address(answer: &str) -> Option<String> {
     let is_address = bare == "localhost" || bare.parse::<std::net::IpAddr>().is_ok();
     let is_host = !bare.is_empty()
         && bare.chars().all(|sign| sign.is_ascii_alphanumeric() || matches!(sign, '.' | '-'));
-    if !is_address && !(is_host && port.is_some()) {
+    if !(is_address || (is_host && port.is_some())) {
         return None;
     }
     let scheme = if port == Some(443) { "https" } else { "http" };
