@@ -100,6 +100,11 @@ mod tests {
         rustix::process::kill_process(pid, signal).unwrap();
     }
 
+    fn is_stopped(pid: u32) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        stat.rsplit_once(") ").is_some_and(|(_, fields)| fields.starts_with('T'))
+    }
+
     fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
         let deadline = Instant::now() + Duration::from_mins(1);
         loop {
@@ -127,6 +132,7 @@ mod tests {
         assert!(runs(first) && runs(last));
         // Whoever is stopped reaps nobody, so that the container cannot come to its end.
         send(guest.id(), Signal::STOP);
+        eventually(|| is_stopped(guest.id()).then_some(()));
         send(first, Signal::KILL);
         eventually(|| start_time(last).is_none().then_some(()));
         assert!(start_time(first).is_some(), "it is listed for as long as the last one is");
